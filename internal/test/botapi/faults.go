@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Kind is a way in which a request fails.
+// Kind is a way to fail a request.
 type Kind string
 
 // Kinds of faults.
@@ -24,11 +24,11 @@ const (
 	Slow     Kind = "slow"     // nothing but Hold: the right answer, late
 	Truncate Kind = "truncate" // it takes effect; half of the answer comes, then a clean end
 	Shape    Kind = "shape"    // it takes effect; the answer is {"ok":true} with a result of a wrong type
-	Repeat   Kind = "repeat"   // of getUpdates only: up to a hundred updates that were confirmed come again, before those that wait
+	Repeat   Kind = "repeat"   // of getUpdates only: up to a hundred updates that were confirmed come again, before the waiting ones
 )
 
-// Fault is what happens instead of the right answer, to the requests it matches.
-// For each request the first fault that matches and has uses left is taken.
+// Fault replaces the right answer to the requests that it matches. The server takes the first fault that matches a
+// request and has uses left.
 type Fault struct {
 	// What it matches; all that is set must hold, and nothing set matches all.
 	Method string // "sendMessage"; "file" is a download
@@ -39,11 +39,11 @@ type Fault struct {
 	Kind        Kind
 	Status      int             // of Error (0: 500) and HTML
 	Description string          // of Error; "": the status in words
-	RetryAfter  int             // of Error, in seconds: a 429 that says how long, and is enforced
+	RetryAfter  int             // of Error, in seconds: a 429 that names them, and is enforced
 	Hold        <-chan struct{} // nothing happens before it is closed (or the client leaves)
 }
 
-// Fault queues faults behind those that are still to come.
+// Fault queues faults behind the present ones.
 func (s *Server) Fault(faults ...Fault) {
 	defer s.lock()()
 	s.faults = append(s.faults, faults...)
@@ -62,15 +62,23 @@ func (s *Server) FaultsLeft() int {
 	return len(s.faults)
 }
 
+func (f *Fault) matches(req *request) bool {
+	ofMethod := f.Method == "" || f.Method == req.name
+	inChat := f.Chat == 0 || strconv.FormatInt(f.Chat, 10) == req.texts["chat_id"]
+	return ofMethod && inChat
+}
+
 // take is the fault for a request, if there is one. s.mu is held.
 func (s *Server) take(req *request) (Fault, bool) {
 	for i := range s.faults {
-		f := &s.faults[i]
-		if f.Method != "" && f.Method != req.name || f.Chat != 0 && strconv.FormatInt(f.Chat, 10) != req.texts["chat_id"] {
+		fault := &s.faults[i]
+		if !fault.matches(req) {
 			continue
 		}
-		taken := *f
-		if f.Times--; f.Times == 0 || f.Times == -1 && taken.Times == 0 {
+		taken := *fault
+		fault.Times--
+		isLast := taken.Times == 0 || taken.Times == 1
+		if isLast {
 			s.faults = slices.Delete(s.faults, i, i+1)
 		}
 		return taken, true
@@ -86,42 +94,42 @@ func (s *Server) play(req *request, w http.ResponseWriter) *answer {
 		unlock()
 		return tooMany(int(math.Ceil(left.Seconds())))
 	}
-	f, faulted := s.take(req)
-	if f.RetryAfter > 0 {
-		s.quiet[lane(req)] = time.Now().Add(time.Duration(f.RetryAfter) * time.Second)
+	fault, faulted := s.take(req)
+	if fault.RetryAfter > 0 {
+		s.quiet[lane(req)] = time.Now().Add(time.Duration(fault.RetryAfter) * time.Second)
 	}
 	unlock()
 	if !faulted {
 		return s.run(req)
 	}
-	if f.Hold != nil {
+	if fault.Hold != nil {
 		select {
-		case <-f.Hold:
+		case <-fault.Hold:
 		case <-req.ctx.Done():
 			panic(http.ErrAbortHandler) // or net/http answers 200
 		}
 	}
-	return s.spoil(req, f, w)
+	return s.spoil(req, fault, w)
 }
 
 func tooMany(seconds int) *answer {
 	return refusal(http.StatusTooManyRequests, map[string]int64{"retry_after": int64(seconds)}, "Too Many Requests: retry after %d", seconds)
 }
 
-// lane is what a retry_after holds back: a method, in a chat.
+// lane is a method in a chat, which a retry_after holds back.
 func lane(req *request) string { return req.name + " " + req.texts["chat_id"] }
 
 // spoil does what a fault says, and returns what is answered.
-func (s *Server) spoil(req *request, f Fault, w http.ResponseWriter) *answer {
-	switch f.Kind {
+func (s *Server) spoil(req *request, fault Fault, w http.ResponseWriter) *answer {
+	switch fault.Kind {
 	case Error:
-		if f.RetryAfter > 0 {
-			return tooMany(f.RetryAfter)
+		if fault.RetryAfter > 0 {
+			return tooMany(fault.RetryAfter)
 		}
-		status := cmp.Or(f.Status, http.StatusInternalServerError)
-		return refusal(status, nil, "%s", cmp.Or(f.Description, http.StatusText(status)))
+		status := cmp.Or(fault.Status, http.StatusInternalServerError)
+		return refusal(status, nil, "%s", cmp.Or(fault.Description, http.StatusText(status)))
 	case HTML:
-		status := max(f.Status, http.StatusOK)
+		status := max(fault.Status, http.StatusOK)
 		return &answer{status, fmt.Appendf(nil, "<html>\r\n<title>%d %s</title>\r\n</html>\r\n", status, http.StatusText(status))}
 	case Hang:
 		<-req.ctx.Done()
@@ -129,17 +137,17 @@ func (s *Server) spoil(req *request, f Fault, w http.ResponseWriter) *answer {
 	case Reset:
 		reset(w)
 	}
-	req.repeat = f.Kind == Repeat
-	a := s.run(req)
-	switch f.Kind {
+	req.repeat = fault.Kind == Repeat
+	answer := s.run(req)
+	switch fault.Kind {
 	case Lost:
 		reset(w)
 	case Truncate:
-		a.body = a.body[:len(a.body)/2]
+		answer.body = answer.body[:len(answer.body)/2]
 	case Shape:
-		a.body = []byte(`{"ok":true,"result":{"message_id":"one","update_id":[]}}`)
+		answer.body = []byte(`{"ok":true,"result":{"message_id":"one","update_id":[]}}`)
 	}
-	return a
+	return answer
 }
 
 // reset breaks the connection, and ends the handler.

@@ -18,7 +18,7 @@ import (
 // Limits of a message.
 const (
 	maxText     = 4096   // UTF-16 code units, after the markup is parsed
-	maxEntities = 100    // of which the server drops further ones in silence
+	maxEntities = 100    // the server drops further ones in silence
 	maxMarkup   = 35_000 // bytes, before the markup is parsed
 )
 
@@ -28,14 +28,14 @@ var tagTypes = map[string]models.MessageEntityType{
 	"blockquote": models.MessageEntityTypeBlockquote,
 }
 
-// verbatim is where pre and code may stand: in nothing but a quotation, with nothing inside.
+// verbatim matches the tags around pre and code: at most a quotation, and nothing inside.
 var verbatim = regexp.MustCompile(`^html( blockquote)?( code| pre)$`)
 
-// language is how a block of code names its language; it makes one entity with pre.
+// language matches the class that names the language of a block of code; it makes one entity with pre.
 var language = regexp.MustCompile(`<pre><code class="language-([^"]+)">([^<]*)</code></pre>`)
 
-// ParseHTML reads a text in Telegram's HTML as the server does, and says where it objects. It
-// also objects to what the server only mends in silence: an unescaped &, an empty tag, a tag
+// ParseHTML reads a text in Telegram's HTML as the server does; an error names the place. It
+// also refuses texts that the server only mends in silence: an unescaped &, an empty tag, a tag
 // that cannot stand inside another, a link that it would drop, more than it would keep.
 func ParseHTML(s string) (text string, entities []models.MessageEntity, err error) {
 	if !utf8.ValidString(s) || len(s) > maxMarkup {
@@ -85,43 +85,57 @@ func ParseHTML(s string) (text string, entities []models.MessageEntity, err erro
 
 // inXML puts a space without width for characters that XML has not, and nobody sees.
 func inXML(r rune) rune {
-	if r < ' ' && r != '\n' && r != '\t' || r == 0xFFFE || r == 0xFFFF {
+	switch r {
+	case '\n', '\t':
+		return r
+	case 0xFFFE, 0xFFFF:
+		return '\u200b'
+	}
+	if r < ' ' {
 		return '\u200b'
 	}
 	return r
 }
 
-// entity is that of the last of the open tags; the outermost, html, has none.
-func entity(t xml.StartElement, names []string) (e models.MessageEntity, err error) {
+// entity returns the entity of the innermost of the open tags; an empty one for html, the outermost.
+func entity(tag xml.StartElement, names []string) (entity models.MessageEntity, err error) {
 	last := len(names) - 1
 	if last == 0 {
-		return e, nil
+		return entity, nil
 	}
 	attr, value := "", ""
-	for _, a := range t.Attr {
+	for _, a := range tag.Attr {
 		attr, value = a.Name.Local, a.Value
 	}
-	e.Type = tagTypes[t.Name.Local]
+	entity.Type = tagTypes[tag.Name.Local]
 	code := slices.Contains(names, "code") || slices.Contains(names, "pre")
-	u, badURL := url.Parse(value)
 	switch {
-	case e.Type == "", len(t.Attr) > 1:
-		return e, errors.New("unsupported start tag")
-	case slices.Contains(names[:last], t.Name.Local):
-		return e, fmt.Errorf("%s inside itself", e.Type)
+	case entity.Type == "", len(tag.Attr) > 1:
+		return entity, errors.New("unsupported start tag")
+	case slices.Contains(names[:last], tag.Name.Local):
+		return entity, fmt.Errorf("%s inside itself", entity.Type)
 	case code && !verbatim.MatchString(strings.Join(names, " ")):
-		return e, fmt.Errorf("%s inside %s", e.Type, names[last-1])
-	case t.Name.Local == "a" && (attr != "href" || badURL != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == ""):
-		return e, fmt.Errorf("a link to %q, which is dropped", value)
-	case t.Name.Local == "a":
-		e.URL = value
-	case t.Name.Local == "pre" && attr == "language":
-		e.Language = value
+		return entity, fmt.Errorf("%s inside %s", entity.Type, names[last-1])
+	case tag.Name.Local == "a" && (attr != "href" || !isLink(value)):
+		return entity, fmt.Errorf("a link to %q, which is dropped", value)
+	case tag.Name.Local == "a":
+		entity.URL = value
+	case tag.Name.Local == "pre" && attr == "language":
+		entity.Language = value
 	case attr != "":
-		return e, fmt.Errorf("attribute %s of %s", attr, e.Type)
+		return entity, fmt.Errorf("attribute %s of %s", attr, entity.Type)
 	}
-	return e, nil
+	return entity, nil
 }
 
-// units is the length of a text in UTF-16 code units, in which Telegram counts.
+// isLink reports whether the server keeps a link to an address.
+func isLink(address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return false
+	}
+	return parsed.Scheme == "http" || parsed.Scheme == "https"
+}
+
+// units is the length of a text in UTF-16 code units, as Telegram counts.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }

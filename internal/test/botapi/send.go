@@ -14,7 +14,7 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// params are those of all methods but getUpdates that the bridge knows.
+// params are the parameters of all methods that the bridge knows, except getUpdates.
 type params struct {
 	ChatID             int64                   `json:"chat_id"`
 	MessageThreadID    int                     `json:"message_thread_id"`
@@ -44,13 +44,13 @@ type media struct {
 	ParseMode models.ParseMode `json:"parse_mode"`
 }
 
-func (s *Server) sendMessage(p params) (any, *answer) {
-	text := p.Text
+func (s *Server) sendMessage(params params) (any, *answer) {
+	text := params.Text
 	var entities []models.MessageEntity
-	if p.ParseMode != "" {
+	if params.ParseMode != "" {
 		var err error
-		if text, entities, err = ParseHTML(text); err != nil || p.ParseMode != models.ParseModeHTML {
-			s.violate("can't parse entities by %q: %v", p.ParseMode, err)
+		if text, entities, err = ParseHTML(text); err != nil || params.ParseMode != models.ParseModeHTML {
+			s.violate("can't parse entities by %q: %v", params.ParseMode, err)
 			return nil, bad("can't parse entities: %v", err)
 		}
 		if n := len(entities); n > maxEntities {
@@ -66,64 +66,65 @@ func (s *Server) sendMessage(p params) (any, *answer) {
 	case units(trimmed) > maxText:
 		return nil, bad("message is too long")
 	}
-	if ref := s.keyboard(p.ReplyMarkup); ref != nil {
+	if ref := s.keyboard(params.ReplyMarkup); ref != nil {
 		return nil, ref
 	}
-	return s.post(p, models.Message{Text: trimmed, Entities: entities, ReplyMarkup: p.ReplyMarkup})
+	return s.post(params, models.Message{Text: trimmed, Entities: entities, ReplyMarkup: params.ReplyMarkup})
 }
 
 // post puts a message of the bot into a chat.
-func (s *Server) post(p params, m models.Message) (any, *answer) {
-	c, ref := s.writable(p.ChatID, p.MessageThreadID)
+func (s *Server) post(params params, message models.Message) (any, *answer) {
+	chat, ref := s.writable(params.ChatID, params.MessageThreadID)
 	if ref != nil {
 		return nil, ref
 	}
-	thread := p.MessageThreadID
-	if to := p.ReplyParameters; to != nil {
-		old := c.find(to.MessageID)
-		switch {
-		case old == nil && !to.AllowSendingWithoutReply:
+	thread := params.MessageThreadID
+	if to := params.ReplyParameters; to != nil {
+		old := chat.find(to.MessageID)
+		if old == nil && !to.AllowSendingWithoutReply {
 			return nil, bad("message to be replied not found")
-		case old != nil && thread == 0 && old.IsTopicMessage:
+		}
+		inTopic := old != nil && old.IsTopicMessage
+		if inTopic && thread == 0 {
 			thread = old.MessageThreadID
 		}
-		m.ReplyToMessage = old
+		message.ReplyToMessage = old
 	}
-	return s.append(c, thread, s.bot, m), nil
+	return s.append(chat, thread, s.bot, message), nil
 }
 
-// writable is the chat that a bot means, in which it may write, also to the topic thread if that
+// writable returns the chat that a bot means, if it may write there, also to the topic thread if that
 // is not 0. A thread of replies, in a supergroup that is no forum, is no topic. s.mu is held.
 func (s *Server) writable(id int64, thread int) (*chat, *answer) {
-	c := s.chats[id]
+	chat := s.chats[id]
 	switch {
-	case c == nil:
+	case chat == nil:
 		return nil, bad("chat not found")
-	case c.moved != 0:
-		return nil, refusal(http.StatusBadRequest, map[string]int64{"migrate_to_chat_id": c.moved},
+	case chat.moved != 0:
+		return nil, refusal(http.StatusBadRequest, map[string]int64{"migrate_to_chat_id": chat.moved},
 			"Bad Request: group chat was upgraded to a supergroup chat")
-	case c.barred:
+	case chat.barred:
 		return nil, refusal(http.StatusForbidden, nil, "Forbidden: bot was blocked by the user")
-	case thread != 0 && c.topics[thread] == nil:
+	case thread != 0 && chat.topics[thread] == nil:
 		return nil, bad("message thread not found")
-	case thread != 0 && c.closed[thread]:
+	case thread != 0 && chat.closed[thread]:
 		return nil, bad("TOPIC_CLOSED")
 	}
-	return c, nil
+	return chat, nil
 }
 
-func (s *Server) sendChatAction(p params) (any, *answer) {
-	if _, ref := s.writable(p.ChatID, p.MessageThreadID); ref != nil {
+func (s *Server) sendChatAction(params params) (any, *answer) {
+	if _, ref := s.writable(params.ChatID, params.MessageThreadID); ref != nil {
 		return nil, ref
 	}
-	if p.Action != models.ChatActionTyping {
+	if params.Action != models.ChatActionTyping {
 		return nil, bad("wrong parameter action in request")
 	}
 	return true, nil
 }
 
-// Bounds of what a bot sends: of a caption in UTF-16 units after its tags are parsed, of a photo and of any other file in
-// bytes, and of the sum of the sides of a photo.
+// Bounds of a bot's messages: a caption in UTF-16 units after its tags are parsed, a photo and any other file in bytes,
+// and the sum of the sides of a photo.
 const (
 	maxCaption = 1024
 	maxPhoto   = 10 << 20
@@ -134,40 +135,44 @@ const (
 // sendFiles is sendPhoto, sendDocument and sendMediaGroup, whose answer is a list.
 func (s *Server) sendFiles(req *request) (any, *answer) {
 	defer s.lock()()
-	var p params
-	if ref := s.decode(req, &p); ref != nil {
+	var params params
+	if ref := s.decode(req, &params); ref != nil {
 		return nil, ref
 	}
+	least, most := 0, 0
 	group := req.name == "sendMediaGroup"
-	if n := len(p.Media); group && (n < 2 || n > 10) || !group && n > 0 {
+	if group {
+		least, most = 2, 10
+	}
+	if n := len(params.Media); n < least || n > most {
 		s.violate("%s with %d media", req.name, n)
 		return nil, bad("wrong number of media")
 	}
 	switch req.name {
 	case "sendPhoto":
-		p.Media = []media{{"photo", p.Photo, p.Caption, p.ParseMode}}
+		params.Media = []media{{"photo", params.Photo, params.Caption, params.ParseMode}}
 	case "sendDocument":
-		p.Media = []media{{"document", p.Document, p.Caption, p.ParseMode}}
+		params.Media = []media{{"document", params.Document, params.Caption, params.ParseMode}}
 	}
 	album := ""
 	if group {
 		album = fmt.Sprint("album", len(s.files))
 	}
 	var all []models.Message
-	for _, one := range p.Media {
-		if one.Type != p.Media[0].Type {
+	for _, one := range params.Media {
+		if one.Type != params.Media[0].Type {
 			return nil, bad("documents can't be mixed with other media types")
 		}
-		m, ref := s.attached(req, one)
+		message, ref := s.attached(req, one)
 		if ref != nil {
 			return nil, ref
 		}
-		m.MediaGroupID = album
-		all = append(all, m)
+		message.MediaGroupID = album
+		all = append(all, message)
 	}
 	var out []any
 	for _, m := range all { // an album is there as a whole, or not at all
-		sent, ref := s.post(p, m)
+		sent, ref := s.post(params, m)
 		if ref != nil {
 			return nil, ref
 		}
@@ -180,46 +185,46 @@ func (s *Server) sendFiles(req *request) (any, *answer) {
 }
 
 // attached is the message of a file that came with a request.
-func (s *Server) attached(req *request, one media) (m models.Message, ref *answer) {
+func (s *Server) attached(req *request, one media) (message models.Message, ref *answer) {
 	field, ok := strings.CutPrefix(one.Media, "attach://")
 	in, there := req.files[field]
 	if !ok || !there {
-		return m, bad("wrong file identifier/HTTP URL specified")
+		return message, bad("wrong file identifier/HTTP URL specified")
 	}
 	data, err := io.ReadAll(in.Data)
 	if err != nil || len(data) == 0 {
-		return m, bad("file must be non-empty")
+		return message, bad("file must be non-empty")
 	}
-	if m.Caption = one.Caption; one.ParseMode != "" {
-		if m.Caption, m.CaptionEntities, err = ParseHTML(one.Caption); err != nil {
-			return m, bad("can't parse entities: %v", err)
+	if message.Caption = one.Caption; one.ParseMode != "" {
+		if message.Caption, message.CaptionEntities, err = ParseHTML(one.Caption); err != nil {
+			return message, bad("can't parse entities: %v", err)
 		}
 	}
-	if units(m.Caption) > maxCaption {
-		return m, bad("message caption is too long")
+	if units(message.Caption) > maxCaption {
+		return message, bad("message caption is too long")
 	}
 	f := s.stored(data, 0)
 	if one.Type != "photo" {
 		if len(data) > maxSent {
-			return m, refusal(http.StatusRequestEntityTooLarge, nil, "Request Entity Too Large")
+			return message, refusal(http.StatusRequestEntityTooLarge, nil, "Request Entity Too Large")
 		}
-		m.Document = &models.Document{FileID: f.FileID, FileName: in.Filename, FileSize: int64(len(data))}
-		return m, nil
+		message.Document = &models.Document{FileID: f.FileID, FileName: in.Filename, FileSize: int64(len(data))}
+		return message, nil
 	}
 	size, _, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {
 	case err != nil:
-		return m, bad("IMAGE_PROCESS_FAILED")
+		return message, bad("IMAGE_PROCESS_FAILED")
 	case len(data) > maxPhoto:
-		return m, bad("file is too big")
-	case size.Width+size.Height > maxSides || size.Width > 20*size.Height || size.Height > 20*size.Width:
-		return m, bad("PHOTO_INVALID_DIMENSIONS")
+		return message, bad("file is too big")
+	case size.Width+size.Height > maxSides, size.Width > 20*size.Height, size.Height > 20*size.Width:
+		return message, bad("PHOTO_INVALID_DIMENSIONS")
 	}
-	m.Photo = []models.PhotoSize{{FileID: f.FileID, Width: size.Width, Height: size.Height, FileSize: len(data)}}
-	return m, nil
+	message.Photo = []models.PhotoSize{{FileID: f.FileID, Width: size.Width, Height: size.Height, FileSize: len(data)}}
+	return message, nil
 }
 
-// Data is what a file holds that somebody has sent.
+// Data returns the bytes of a file that somebody has sent.
 func (s *Server) Data(id string) []byte {
 	defer s.lock()()
 	return s.files[id].data
@@ -230,8 +235,8 @@ type file struct {
 	data []byte
 }
 
-// Upload stores a file as if somebody had sent it, to be used with Send. A size beyond the data
-// is that of a file which is never there.
+// Upload stores a file as if somebody had sent it, to be used with Send. A file with a
+// size beyond the data is never there.
 func (s *Server) Upload(data []byte, size int64) models.File {
 	defer s.lock()()
 	return s.stored(data, size)
@@ -239,22 +244,22 @@ func (s *Server) Upload(data []byte, size int64) models.File {
 
 func (s *Server) stored(data []byte, size int64) models.File {
 	n := len(s.files)
-	f := &file{data: data, File: models.File{
+	file := &file{data: data, File: models.File{
 		FileID: fmt.Sprintf("BQACAgIAAxkBAAM%06d", n), FileSize: max(size, int64(len(data))), FilePath: fmt.Sprintf("files/file_%d.bin", n),
 	}}
-	s.files[f.FileID] = f
-	return f.File
+	s.files[file.FileID] = file
+	return file.File
 }
 
 func (s *Server) getFile(p params) (any, *answer) {
-	f := s.files[p.FileID]
+	file := s.files[p.FileID]
 	switch {
-	case f == nil:
+	case file == nil:
 		return nil, bad("invalid file_id")
-	case f.FileSize > 20<<20:
+	case file.FileSize > 20<<20:
 		return nil, bad("file is too big")
 	}
-	return f.File, nil
+	return file.File, nil
 }
 
 // download is GET of a file, seen as a method: it has faults and a record like others.
@@ -271,13 +276,13 @@ func (s *Server) download(req *request) (any, *answer) {
 
 // SendPhoto has u send a photo. Like Telegram it offers two sizes: data, and a thumbnail that is
 // its first kilobyte.
-func (s *Server) SendPhoto(where Chat, u models.User, data []byte, caption string) int {
+func (s *Server) SendPhoto(where Chat, user models.User, data []byte, caption string) int {
 	size := func(data []byte, side int) models.PhotoSize {
 		f := s.Upload(data, 0)
 		return models.PhotoSize{FileID: f.FileID, Width: side, Height: side, FileSize: len(data)}
 	}
 	photo := []models.PhotoSize{size(data[:min(len(data), 1024)], 90), size(data, 1280)}
-	return s.Send(where, u, models.Message{Photo: photo, Caption: caption})
+	return s.Send(where, user, models.Message{Photo: photo, Caption: caption})
 }
 
 // keyboard refuses buttons that the server refuses. Only those with data are known here.
@@ -301,13 +306,13 @@ func (s *Server) keyboard(k *models.InlineKeyboardMarkup) *answer {
 }
 
 // Press has u press the button with this text under a message of the bot, and returns the query's id.
-func (s *Server) Press(where Chat, u models.User, message int, button string) (id string) {
+func (s *Server) Press(where Chat, user models.User, message int, button string) (id string) {
 	defer s.lock()()
 	m := s.chat(where).find(message)
 	for _, row := range m.ReplyMarkup.InlineKeyboard {
 		for _, b := range row {
 			if b.Text == button {
-				return s.query(u, m, b.CallbackData)
+				return s.query(user, m, b.CallbackData)
 			}
 		}
 	}
@@ -320,43 +325,43 @@ func (s *Server) PressOld(where Chat, u models.User, message int, data string) (
 	return s.query(u, map[string]any{"chat": s.chat(where).info, "message_id": message, "date": 0}, data)
 }
 
-func (s *Server) query(u models.User, message any, data string) string {
+func (s *Server) query(user models.User, message any, data string) string {
 	id := fmt.Sprintf("44%016d", len(s.queries))
 	s.queries[id] = false
-	s.push("callback_query", map[string]any{"id": id, "from": u, "message": message, "chat_instance": "-1", "data": data})
+	s.push("callback_query", map[string]any{"id": id, "from": user, "message": message, "chat_instance": "-1", "data": data})
 	return id
 }
 
-func (s *Server) answerCallbackQuery(p params) (any, *answer) {
-	answered, known := s.queries[p.CallbackQueryID]
+func (s *Server) answerCallbackQuery(params params) (any, *answer) {
+	answered, known := s.queries[params.CallbackQueryID]
 	switch {
 	case !known:
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")
 	case answered:
-		s.violate("answerCallbackQuery: %s is answered twice", p.CallbackQueryID)
-	case utf8.RuneCountInString(p.Text) > 200:
+		s.violate("answerCallbackQuery: %s is answered twice", params.CallbackQueryID)
+	case utf8.RuneCountInString(params.Text) > 200:
 		return nil, bad("MESSAGE_TOO_LONG")
 	}
-	s.queries[p.CallbackQueryID] = true
+	s.queries[params.CallbackQueryID] = true
 	return true, nil
 }
 
-func (s *Server) editMessageReplyMarkup(p params) (any, *answer) {
-	c := s.chats[p.ChatID]
-	if c == nil {
+func (s *Server) editMessageReplyMarkup(params params) (any, *answer) {
+	chat := s.chats[params.ChatID]
+	if chat == nil {
 		return nil, bad("chat not found")
 	}
-	i := slices.IndexFunc(c.messages, func(m *models.Message) bool { return m.ID == p.MessageID })
+	i := slices.IndexFunc(chat.messages, func(m *models.Message) bool { return m.ID == params.MessageID })
 	switch {
 	case i < 0:
 		return nil, bad("message to edit not found")
-	case *c.messages[i].From != s.bot:
+	case *chat.messages[i].From != s.bot:
 		return nil, bad("message can't be edited")
-	case c.messages[i].ReplyMarkup == nil && p.ReplyMarkup == nil:
+	case chat.messages[i].ReplyMarkup == nil && params.ReplyMarkup == nil:
 		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same")
 	}
-	m := *c.messages[i]
-	m.ReplyMarkup = p.ReplyMarkup
-	c.messages[i] = &m
-	return m, s.keyboard(p.ReplyMarkup)
+	message := *chat.messages[i]
+	message.ReplyMarkup = params.ReplyMarkup
+	chat.messages[i] = &message
+	return message, s.keyboard(params.ReplyMarkup)
 }

@@ -10,7 +10,7 @@
 //	s.Say(dm, ada, "hello") // the bot at url, with s.Token(), gets an update
 //	s.Sent(dm)              // what the bot has written there
 //
-// It has what the bridge uses, and refuses what the real server refuses, with its status and
+// It serves the methods that the bridge uses, and refuses requests that the real server refuses, with its status and
 // description. What the real server silently ignores or repairs (an unknown parameter) is refused
 // here. Violations notes that, and everything else that a well-behaved bot never does: a call
 // before retry_after has passed, an offset that goes back.
@@ -18,7 +18,7 @@
 // An offset of getUpdates confirms what is below it; an update that was not confirmed comes again.
 // Nothing is idempotent: the same sendMessage twice makes two messages. Ids are dealt out in
 // order; message ids are counted for each chat apart. The token is in no recorded call and in no
-// violation. Every way in which the service or the way to it can misbehave is a Fault.
+// violation. Whatever can go wrong with the service, or on the way to it, is a Fault.
 //
 // All methods of Server are safe for concurrent use. Misuse by a test, such as a message in a chat
 // that does not exist, panics.
@@ -109,7 +109,7 @@ func (s *Server) touch() {
 }
 
 // Violations are the things that a well-behaved bot must not do and that this one did, oldest
-// first. None is what a test wants.
+// first. A test wants an empty list.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,13 +154,13 @@ type request struct {
 	repeat bool // of getUpdates: see Repeat
 }
 
-// answer is what goes back: JSON, the bytes of a file, or a page.
+// answer goes back to the bot: JSON, the bytes of a file, or a page.
 type answer struct {
 	status int
 	body   []byte
 }
 
-// refusal is an answer that is an error. parameters are those of the real server's.
+// refusal returns an error as an answer, with the parameters that the real server gives.
 func refusal(status int, parameters map[string]int64, format string, args ...any) *answer {
 	return &answer{status, encode(map[string]any{
 		"ok": false, "error_code": status, "description": fmt.Sprintf(format, args...), "parameters": parameters,
@@ -230,32 +230,33 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	req := &request{name: name, texts: map[string]string{}, ctx: r.Context()}
-	var a *answer
+	var answer *answer
 	switch {
 	case !strings.HasPrefix(rest, "/bot") || !whole:
-		req.name, a = "", refusal(http.StatusNotFound, nil, "Not Found") // not the API's
+		req.name, answer = "", refusal(http.StatusNotFound, nil, "Not Found") // not the API's
 	case token != s.token:
-		a = refusal(http.StatusUnauthorized, nil, "Unauthorized")
+		answer = refusal(http.StatusUnauthorized, nil, "Unauthorized")
 	case file:
 		req.name, req.texts["path"] = "file", name
 	case methods[name] == nil:
-		req.name, a = "unknown method", refusal(http.StatusNotFound, nil, "Not Found: method not found")
+		req.name, answer = "unknown method", refusal(http.StatusNotFound, nil, "Not Found: method not found")
 	default:
-		a = req.read(r)
+		answer = req.read(r)
 	}
-	s.record(req, a)
-	if a == nil {
-		a = s.play(req, w)
+	s.record(req, answer)
+	if answer == nil {
+		answer = s.play(req, w)
 	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // a client that has left hears nothing; what took effect has taken effect
+	w.WriteHeader(answer.status)
+	_, _ = w.Write(answer.body) // a client that has left hears nothing; what took effect has taken effect
 }
 
 // record notes a call as it comes in, and that it makes no sense.
-func (s *Server) record(req *request, a *answer) {
+func (s *Server) record(req *request, answer *answer) {
 	defer s.lock()()
-	if a != nil && a.status != http.StatusUnauthorized && req.name != "" {
-		s.violate("%s: %s", req.name, a.body)
+	isRefused := answer != nil && answer.status != http.StatusUnauthorized
+	if isRefused && req.name != "" {
+		s.violate("%s: %s", req.name, answer.body)
 	}
 	s.calls = append(s.calls, Call{Method: req.name, Params: req.texts})
 }

@@ -11,7 +11,7 @@ import (
 type queue struct {
 	next    int64    // id of the next update
 	all     []update // in order
-	done    int      // so many of them are confirmed
+	done    int      // number of confirmed ones
 	offset  int64    // the highest ever given
 	allowed []string // as set by the last getUpdates; empty: all
 	waiting int      // so many getUpdates wait
@@ -32,10 +32,10 @@ func (s *Server) Update(kind string, body any) {
 
 // push is Update with s.mu held.
 func (s *Server) push(kind string, body any) {
-	q := &s.updates
-	if len(q.allowed) == 0 || slices.Contains(q.allowed, kind) {
-		q.all = append(q.all, update{q.next, fmt.Appendf(nil, `{"update_id":%d,%q:%s}`, q.next, kind, encode(body))})
-		q.next++
+	queue := &s.updates
+	if len(queue.allowed) == 0 || slices.Contains(queue.allowed, kind) {
+		queue.all = append(queue.all, update{queue.next, fmt.Appendf(nil, `{"update_id":%d,%q:%s}`, queue.next, kind, encode(body))})
+		queue.next++
 	}
 }
 
@@ -48,25 +48,27 @@ type getUpdatesParams struct {
 
 func (s *Server) getUpdates(req *request) (any, *answer) {
 	defer s.lock()()
-	var p getUpdatesParams
-	if ref := s.decode(req, &p); ref != nil {
+	var params getUpdatesParams
+	if ref := s.decode(req, &params); ref != nil {
 		return nil, ref
 	}
-	if p.Limit < 1 || p.Limit > 100 || p.Timeout < 0 || p.Timeout > 50 {
-		s.violate("getUpdates: limit %d is not within 1 and 100, or timeout %d within 0 and 50", p.Limit, p.Timeout)
+	badLimit := params.Limit < 1 || params.Limit > 100
+	badTimeout := params.Timeout < 0 || params.Timeout > 50
+	if badLimit || badTimeout {
+		s.violate("getUpdates: limit %d is not within 1 and 100, or timeout %d within 0 and 50", params.Limit, params.Timeout)
 	}
-	q := &s.updates
-	q.allowed = p.AllowedUpdates
-	s.confirm(p.Offset)
+	queue := &s.updates
+	queue.allowed = params.AllowedUpdates
+	s.confirm(params.Offset)
 	if req.repeat {
-		return q.batch(max(0, q.done-p.Limit), p.Limit), nil
+		return queue.batch(max(0, queue.done-params.Limit), params.Limit), nil
 	}
-	deadline := time.NewTimer(time.Duration(p.Timeout) * time.Second)
+	deadline := time.NewTimer(time.Duration(params.Timeout) * time.Second)
 	defer deadline.Stop()
-	q.waiting++
-	defer func() { q.waiting-- }()
-	s.touch() // for those who wait for Pending and Polling
-	for over := p.Timeout == 0; len(q.all) == q.done && !over; {
+	queue.waiting++
+	defer func() { queue.waiting-- }()
+	s.touch() // for tests that wait for Pending and Polling
+	for over := params.Timeout == 0; len(queue.all) == queue.done && !over; {
 		changed := s.changed
 		s.mu.Unlock()
 		select {
@@ -78,21 +80,21 @@ func (s *Server) getUpdates(req *request) (any, *answer) {
 		}
 		s.mu.Lock()
 	}
-	return q.batch(q.done, p.Limit), nil
+	return queue.batch(queue.done, params.Limit), nil
 }
 
 // confirm forgets all updates before an offset.
 func (s *Server) confirm(offset int64) {
-	q := &s.updates
+	queue := &s.updates
 	if offset == 0 {
 		return
 	}
-	if offset < q.offset {
-		s.violate("getUpdates: offset %d after %d", offset, q.offset)
+	if offset < queue.offset {
+		s.violate("getUpdates: offset %d after %d", offset, queue.offset)
 	}
-	q.offset = max(q.offset, offset)
-	for q.done < len(q.all) && q.all[q.done].id < offset {
-		q.done++
+	queue.offset = max(queue.offset, offset)
+	for queue.done < len(queue.all) && queue.all[queue.done].id < offset {
+		queue.done++
 	}
 }
 

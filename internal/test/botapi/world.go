@@ -28,7 +28,7 @@ type chat struct {
 	messages []*models.Message       // in order; each is replaced, never altered
 	last     int                     // newest message id
 	topics   map[int]*models.Message // that created them, by message_thread_id
-	closed   map[int]bool            // topics in which the bot may not write
+	closed   map[int]bool            // topics that the bot may not write to
 	barred   bool                    // the bot may not write here
 	moved    int64                   // the supergroup that this group has become
 }
@@ -45,12 +45,12 @@ func (s *Server) User(name string) models.User {
 
 // Private is the chat of u with the bot. The first call opens it, as pressing
 // Start does; without it the bot may not write to u.
-func (s *Server) Private(u models.User) Chat {
+func (s *Server) Private(user models.User) Chat {
 	defer s.lock()()
-	if s.chats[u.ID] == nil {
-		s.open(models.Chat{ID: u.ID, Type: models.ChatTypePrivate, FirstName: u.FirstName})
+	if s.chats[user.ID] == nil {
+		s.open(models.Chat{ID: user.ID, Type: models.ChatTypePrivate, FirstName: user.FirstName})
 	}
-	return Chat{ID: u.ID}
+	return Chat{ID: user.ID}
 }
 
 // Group adds a basic group, a supergroup or a channel with the bot in it. A basic group has no
@@ -74,14 +74,14 @@ func (s *Server) open(info models.Chat) Chat {
 // Thread is the id of the message that says that it was created.
 func (s *Server) Topic(where Chat, name string) Chat {
 	defer s.lock()()
-	c := s.chat(where)
-	c.info.IsForum = true
-	m := s.append(c, 0, nobody, models.Message{ForumTopicCreated: &models.ForumTopicCreated{Name: name, IconColor: 7322096}})
-	c.topics[m.ID] = m
+	chat := s.chat(where)
+	chat.info.IsForum = true
+	m := s.append(chat, 0, nobody, models.Message{ForumTopicCreated: &models.ForumTopicCreated{Name: name, IconColor: 7322096}})
+	chat.topics[m.ID] = m
 	return Chat{ID: where.ID, Thread: m.ID}
 }
 
-// CloseTopic closes a topic, in which the bot then may not write, or opens it again.
+// CloseTopic closes a topic to the bot, or opens it again.
 func (s *Server) CloseTopic(where Chat, closed bool) {
 	defer s.lock()()
 	s.chat(where).closed[where.Thread] = closed
@@ -97,14 +97,14 @@ func (s *Server) DeleteTopic(where Chat) {
 // lets it in again. The bot is told, and hears and writes nothing there until then.
 func (s *Server) Bar(where Chat, out bool) {
 	defer s.lock()()
-	c := s.chat(where)
-	c.barred = out
+	chat := s.chat(where)
+	chat.barred = out
 	was, is := map[string]string{"status": "kicked"}, map[string]string{"status": "member"}
 	if out {
 		was, is = is, was
 	}
 	s.push("my_chat_member", map[string]any{
-		"chat": c.info, "from": models.User{ID: firstUser, FirstName: "Somebody"}, "date": date(), "old_chat_member": was, "new_chat_member": is,
+		"chat": chat.info, "from": models.User{ID: firstUser, FirstName: "Somebody"}, "date": date(), "old_chat_member": was, "new_chat_member": is,
 	})
 }
 
@@ -127,7 +127,9 @@ func (s *Server) Sent(where Chat) []models.Message {
 	defer s.mu.Unlock()
 	var list []models.Message
 	for _, m := range s.chat(where).messages {
-		if (where.Thread == 0 || m.MessageThreadID == where.Thread) && m.From != nil && *m.From == s.bot {
+		isThere := where.Thread == 0 || m.MessageThreadID == where.Thread
+		isOwn := m.From != nil && *m.From == s.bot
+		if isThere && isOwn {
 			list = append(list, *m)
 		}
 	}
@@ -177,62 +179,63 @@ func (s *Server) Reply(where Chat, u models.User, to int, text string) int {
 
 // Send has u send a message of any content: what m does not say (id, date, chat,
 // sender, topic) is filled in. Of ReplyToMessage only the ID is read.
-func (s *Server) Send(where Chat, u models.User, m models.Message) int {
+func (s *Server) Send(where Chat, user models.User, message models.Message) int {
 	defer s.lock()()
-	c := s.chat(where)
-	if m.ReplyToMessage != nil {
-		m.ReplyToMessage = c.find(m.ReplyToMessage.ID)
+	chat := s.chat(where)
+	if message.ReplyToMessage != nil {
+		message.ReplyToMessage = chat.find(message.ReplyToMessage.ID)
 	}
-	return s.append(c, where.Thread, u, m).ID
+	return s.append(chat, where.Thread, user, message).ID
 }
 
 // Edit gives a message a new text.
 func (s *Server) Edit(where Chat, id int, text string) {
 	defer s.lock()()
-	c := s.chat(where)
-	i := slices.IndexFunc(c.messages, func(m *models.Message) bool { return m.ID == id })
-	m := *c.messages[i]
-	m.Text, m.EditDate = text, date()
-	c.messages[i] = &m
-	s.deliver(c, &m, "edited_")
+	chat := s.chat(where)
+	i := slices.IndexFunc(chat.messages, func(m *models.Message) bool { return m.ID == id })
+	message := *chat.messages[i]
+	message.Text, message.EditDate = text, date()
+	chat.messages[i] = &message
+	s.deliver(chat, &message, "edited_")
 }
 
 // append adds a message to a chat and tells the bot, unless u is the bot. s.mu
 // is held.
-func (s *Server) append(c *chat, thread int, u models.User, m models.Message) *models.Message {
-	c.last++
-	if m.ForumTopicCreated != nil {
-		thread = c.last
+func (s *Server) append(chat *chat, thread int, user models.User, message models.Message) *models.Message {
+	chat.last++
+	if message.ForumTopicCreated != nil {
+		thread = chat.last
 	}
-	m.ID, m.Date, m.Chat, m.MessageThreadID = c.last, date(), c.info, thread
-	if u != nobody {
-		m.From = &u
+	message.ID, message.Date, message.Chat, message.MessageThreadID = chat.last, date(), chat.info, thread
+	if user != nobody {
+		message.From = &user
 	}
 	// A message in a topic that replies to nothing comes as a reply to the topic's creation; and in a
 	// supergroup without topics a chain of replies has a thread too, named after its first message.
 	// Both are traps for a bot that takes them for a person's reply or for a topic.
-	switch to := m.ReplyToMessage; {
+	hasChains := chat.info.Type == models.ChatTypeSupergroup && !chat.info.IsForum
+	switch to := message.ReplyToMessage; {
 	case thread != 0:
-		m.IsTopicMessage = true
-		m.ReplyToMessage = cmp.Or(to, c.topics[thread])
-	case to != nil && c.info.Type == models.ChatTypeSupergroup && !c.info.IsForum:
-		m.MessageThreadID = cmp.Or(to.MessageThreadID, to.ID)
+		message.IsTopicMessage = true
+		message.ReplyToMessage = cmp.Or(to, chat.topics[thread])
+	case to != nil && hasChains:
+		message.MessageThreadID = cmp.Or(to.MessageThreadID, to.ID)
 	}
-	c.messages = append(c.messages, &m)
-	if u != s.bot {
-		s.deliver(c, &m, "")
+	chat.messages = append(chat.messages, &message)
+	if user != s.bot {
+		s.deliver(chat, &message, "")
 	}
-	return &m
+	return &message
 }
 
 // deliver makes an update of a message, if the bot may see it. s.mu is held.
-func (s *Server) deliver(c *chat, m *models.Message, edited string) {
+func (s *Server) deliver(chat *chat, message *models.Message, edited string) {
 	kind := "message"
-	if c.info.Type == models.ChatTypeChannel {
+	if chat.info.Type == models.ChatTypeChannel {
 		kind = "channel_post"
 	}
-	if !c.barred {
-		s.push(edited+kind, m)
+	if !chat.barred {
+		s.push(edited+kind, message)
 	}
 }
 

@@ -9,7 +9,7 @@
 //	tree := d.PowerLoss(0.5, random)
 //	err := tree.Write(dir)
 //
-// The model promises no more than POSIX does. A sync of a file makes its bytes
+// The model promises exactly as much as POSIX. A sync of a file makes its bytes
 // durable and not its name; a sync of a directory makes its names durable and not
 // what they lead to. Of what was not synced, each write is there, in part, as a
 // hole, or missing; each change of names is there or missing, in any combination,
@@ -129,19 +129,19 @@ func (n *node) file(name string) *node {
 }
 
 func (d *Disk) find(dir string) *node {
-	n := d.root
+	node := d.root
 	if dir == "." {
-		return n
+		return node
 	}
 	for name := range strings.SplitSeq(dir, "/") {
-		if n = n.current()[name]; n == nil || n.names == nil {
+		if node = node.current()[name]; node == nil || node.names == nil {
 			panic("crashdisk: no directory " + dir)
 		}
 	}
-	return n
+	return node
 }
 
-// Tree is what is left of a Disk, by path.
+// Tree is the rest of a Disk after a power loss, by path.
 type Tree map[string]Left
 
 // Left is a file, a directory or a symbolic link.
@@ -163,21 +163,26 @@ func (d *Disk) PowerLoss(keep float64, r *rand.Rand) Tree {
 func (t Tree) add(n *node, at string, keep float64, r *rand.Rand) {
 	there := n.entries(keep, r)
 	for _, name := range slices.Sorted(maps.Keys(there)) {
-		n, at := there[name], path.Join(at, name)
+		node, at := there[name], path.Join(at, name)
 		switch {
-		case n.names != nil:
+		case node.names != nil:
 			t[at] = Left{Dir: true}
-			t.add(n, at, keep, r)
-		case n.link != "":
-			t[at] = Left{Link: n.link}
+			t.add(node, at, keep, r)
+		case node.link != "":
+			t[at] = Left{Link: node.link}
 		default:
-			t[at] = Left{Data: n.left(keep, r)}
+			t[at] = Left{Data: node.left(keep, r)}
 		}
 	}
 }
 
 // chance is true with probability p. Nothing is random about 0 and 1.
-func chance(p float64, r *rand.Rand) bool { return p == 1 || p > 0 && r.Float64() < p }
+func chance(p float64, r *rand.Rand) bool {
+	if p <= 0 || p >= 1 {
+		return p >= 1
+	}
+	return r.Float64() < p
+}
 
 func (n *node) entries(keep float64, r *rand.Rand) map[string]*node {
 	out := maps.Clone(n.names)
@@ -194,21 +199,25 @@ func (n *node) entries(keep float64, r *rand.Rand) map[string]*node {
 	return out
 }
 
-// sector is what a disk writes whole or not at all.
+// sector is the piece that a disk writes whole or not at all, in bytes.
 const sector = 512
 
 func (n *node) left(keep float64, r *rand.Rand) []byte {
 	data := slices.Clone(n.data)
-	for _, w := range n.writes {
+	for _, write := range n.writes {
 		whole := chance(keep, r)
+		lost := !whole && keep == 0
+		if !whole && keep > 0 {
+			lost = chance(0.25, r)
+		}
 		switch {
-		case !whole && (keep == 0 || chance(0.25, r)):
-		case w.data == nil:
+		case lost:
+		case write.data == nil:
 			if whole {
-				data = resize(data, w.at)[:w.at]
+				data = resize(data, write.at)[:write.at]
 			}
 		default:
-			data = w.into(data, whole, r)
+			data = write.into(data, whole, r)
 		}
 	}
 	return data
@@ -248,15 +257,15 @@ func resize(data []byte, size int64) []byte {
 // Write makes the tree under dir.
 func (t Tree) Write(dir string) error {
 	for _, name := range slices.Sorted(maps.Keys(t)) { // a directory comes before what is in it
-		l, at := t[name], filepath.Join(dir, filepath.FromSlash(name))
+		left, at := t[name], filepath.Join(dir, filepath.FromSlash(name))
 		var err error
 		switch {
-		case l.Dir:
+		case left.Dir:
 			err = os.MkdirAll(at, 0o700)
-		case l.Link != "":
-			err = os.Symlink(l.Link, at)
+		case left.Link != "":
+			err = os.Symlink(left.Link, at)
 		default:
-			err = os.WriteFile(at, l.Data, 0o600)
+			err = os.WriteFile(at, left.Data, 0o600)
 		}
 		if err != nil {
 			return err

@@ -82,19 +82,19 @@ func (s *Server) anthropic(w http.ResponseWriter, r *http.Request, body []byte) 
 	case r.URL.Path != "/v1/messages":
 		return no(http.StatusNotFound, "not_found_error", "Not Found")
 	}
-	c := &claude{checker: checker{shape: anthropicError, kind: "invalid_request_error"}}
-	c.decode(body, &c.messages, "request")
-	if c.no == nil && !strings.HasPrefix(c.Model, "claude-") {
-		return no(http.StatusNotFound, "not_found_error", "model: "+c.Model)
+	claude := &claude{checker: checker{shape: anthropicError, kind: "invalid_request_error"}}
+	claude.decode(body, &claude.messages, "request")
+	if claude.no == nil && !strings.HasPrefix(claude.Model, "claude-") {
+		return no(http.StatusNotFound, "not_found_error", "model: "+claude.Model)
 	}
-	if c.no == nil {
-		c.parameters()
-		c.conversation()
+	if claude.no == nil {
+		claude.parameters()
+		claude.conversation()
 	}
-	if c.no != nil {
-		return c.no
+	if claude.no != nil {
+		return claude.no
 	}
-	a, status, problem := s.ask(r.Context(), c.request())
+	answer, status, problem := s.ask(r.Context(), claude.request())
 	if status != http.StatusOK {
 		kind := "api_error"
 		if strings.Contains(problem, "maximum context length") {
@@ -102,7 +102,7 @@ func (s *Server) anthropic(w http.ResponseWriter, r *http.Request, body []byte) 
 		}
 		return no(status, kind, problem)
 	}
-	c.play(w, a, s.usage(c, a))
+	claude.play(w, answer, s.usage(claude, answer))
 	return nil
 }
 
@@ -141,51 +141,51 @@ func (c *claude) parameters() {
 }
 
 // block reads a block that stands in a message of a role; "system" for the system message.
-func (c *claude) block(raw json.RawMessage, role, at string) (b object) {
+func (c *claude) block(raw json.RawMessage, role, at string) (body object) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	if err := d.Decode(&b); err != nil {
+	if err := d.Decode(&body); err != nil {
 		c.unless(false, "%s: %v", at, err)
 		return object{}
 	}
-	kind, _ := b["type"].(string)
+	kind, _ := body["type"].(string)
 	allowed := map[string][]string{
 		"system": {"text"}, "user": {"text", "image", "tool_result"}, "assistant": {"text", "tool_use", "thinking", "redacted_thinking"},
 	}
 	c.unless(slices.Contains(allowed[role], kind), "%s: Input tag %q found using 'type' does not match any of the expected tags", at, kind)
-	if mark, marked := b["cache_control"]; marked {
+	if mark, marked := body["cache_control"]; marked {
 		c.unless(fmt.Sprint(mark) == "map[type:ephemeral]" && !strings.Contains(kind, "thinking"), "%s.cache_control: %v", at, mark)
 		c.marks++
 		c.kept = append(c.kept, len(c.ends))
-		delete(b, "cache_control")
+		delete(body, "cache_control")
 	}
 	known := map[string]bool{"type": true}
 	for name := range strings.FieldsSeq(fields[kind]) {
 		name, may := strings.CutPrefix(name, "?")
-		_, there := b[name]
+		_, there := body[name]
 		c.unless(there || may, "%s.%s.%s: Field required", at, kind, name)
 		known[name] = true
 	}
-	for name := range b {
+	for name := range body {
 		c.unless(known[name], "%s.%s.%s: Extra inputs are not permitted", at, kind, name)
 	}
-	if text, ok := b["text"].(string); kind == "text" {
+	if text, ok := body["text"].(string); kind == "text" {
 		c.unless(ok && text != "", "%s: text content blocks must be non-empty", at)
 		c.unless(strings.TrimSpace(text) != "", "%s: text content blocks must contain non-whitespace text", at)
 	}
-	return b
+	return body
 }
 
-// thought checks that thinking is what was thought here.
-func (c *claude) thought(b object, at string) {
-	text, signature := b["thinking"], b["signature"]
-	if b["type"] == "redacted_thinking" {
-		text, signature = "", b["data"]
+// thought checks that a block of thinking comes from here, unchanged.
+func (c *claude) thought(body object, at string) {
+	text, signature := body["thinking"], body["signature"]
+	if body["type"] == "redacted_thinking" {
+		text, signature = "", body["data"]
 	}
 	c.unless(signature == c.read.sign(text.(string)), "%s: Invalid `signature` in `thinking` block", at)
 }
 
-// behind adds a block to what was read.
+// behind adds a block to the part of the request that was read.
 func (c *claude) behind(role string, b object) {
 	c.read = c.read.with(role, b)
 	size, _ := json.Marshal(b)
@@ -209,34 +209,34 @@ func (c *claude) conversation() {
 		text, thinking, said := "", "", false
 		for j, raw := range m.Content {
 			at := fmt.Sprintf("%s.content.%d", at, j)
-			b := c.block(raw, m.Role, at)
-			switch b["type"] {
+			body := c.block(raw, m.Role, at)
+			switch body["type"] {
 			case "text":
-				said, text = true, text+b["text"].(string)
+				said, text = true, text+body["text"].(string)
 				if m.Role == "user" {
 					c.say("user", raw)
 				}
 			case "tool_result":
-				id, _ := b["tool_use_id"].(string)
+				id, _ := body["tool_use_id"].(string)
 				c.unless(!said, "%s: tool_result blocks must stand before text", at)
 				c.unless(slices.Contains(open, id),
 					"%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding "+
 						"`tool_use` block in the previous message.", at, id)
 				open = slices.DeleteFunc(open, func(s string) bool { return s == id })
-				c.result(b, at)
+				c.result(body, at)
 			case "thinking", "redacted_thinking":
-				c.thought(b, at)
-				thinking += cmp.Or(fmt.Sprint(b["thinking"]), "redacted")
+				c.thought(body, at)
+				thinking += cmp.Or(fmt.Sprint(body["thinking"]), "redacted")
 			case "tool_use":
-				id, _ := b["id"].(string)
-				_, isObject := b["input"].(object)
+				id, _ := body["id"].(string)
+				_, isObject := body["input"].(object)
 				c.unless(callID.MatchString(id) && !ids[id], "%s.tool_use.id: `tool_use` ids must be unique: %s", at, id)
 				c.unless(isObject, "%s.tool_use.input: Input should be a valid dictionary", at)
 				ids[id] = true
-				args, _ := json.Marshal(b["input"])
-				calls = append(calls, object{"id": id, "type": "function", "function": object{"name": b["name"], "arguments": string(args)}})
+				args, _ := json.Marshal(body["input"])
+				calls = append(calls, object{"id": id, "type": "function", "function": object{"name": body["name"], "arguments": string(args)}})
 			}
-			c.behind(m.Role, b)
+			c.behind(m.Role, body)
 		}
 		c.unless(len(open) == 0, "%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s", at, strings.Join(open, ", "))
 		if m.Role == "assistant" {
@@ -280,9 +280,9 @@ func (c *claude) say(role string, raw json.RawMessage) {
 	c.chat = append(c.chat, object{"role": role, "content": b.Text})
 }
 
-func (c *claude) result(b object, at string) {
+func (c *claude) result(body object, at string) {
 	text := ""
-	list, _ := b["content"].([]any)
+	list, _ := body["content"].([]any)
 	for _, part := range list {
 		raw, _ := json.Marshal(part)
 		part := c.block(raw, "user", at)
@@ -290,15 +290,21 @@ func (c *claude) result(b object, at string) {
 		said, _ := part["text"].(string)
 		text += said
 	}
-	c.chat = append(c.chat, object{"role": "tool", "tool_call_id": b["tool_use_id"], "content": text})
+	c.chat = append(c.chat, object{"role": "tool", "tool_call_id": body["tool_use_id"], "content": text})
 }
 
 // thinks reports whether the model may think.
 func (c *claude) thinks() bool {
-	return c.Thinking.Type == "adaptive" || c.Thinking.Type == "enabled" || c.Thinking.Type == "" && strings.Contains(c.Model, "-5-5")
+	switch c.Thinking.Type {
+	case "adaptive", "enabled":
+		return true
+	case "":
+		return strings.Contains(c.Model, "-5-5")
+	}
+	return false
 }
 
-// request is what the offline model is asked.
+// request returns the request for the offline model.
 func (c *claude) request() object {
 	r := object{"model": "rehearsal", "max_tokens": c.MaxTokens, "stream": true, "stream_options": object{"include_usage": true},
 		"messages": c.chat, "thinking": object{"type": "enabled"}}
@@ -318,29 +324,61 @@ func (c *claude) request() object {
 
 // usage counts: the cache serves the longest beginning that it has taken in at a mark, and takes in the rest up to the
 // last mark.
-func (s *Server) usage(c *claude, a answer) object {
+func (s *Server) usage(claude *claude, answer answer) object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	total, cached, marked := 0, 0, 0
-	for i, size := range c.sizes {
+	for i, size := range claude.sizes {
 		total += size
-		if s.seen[string(c.ends[i])] {
+		if s.seen[string(claude.ends[i])] {
 			cached = total
 		}
-		if slices.Contains(c.kept, i) {
+		if slices.Contains(claude.kept, i) {
 			marked = total
 		}
 	}
-	for _, i := range c.kept {
-		s.seen[string(c.ends[i])] = true
+	for _, i := range claude.kept {
+		s.seen[string(claude.ends[i])] = true
 	}
-	read, written := a.input*cached/max(total, 1), a.input*max(marked-cached, 0)/max(total, 1)
-	return object{"input_tokens": a.input - read - written, "cache_read_input_tokens": read,
+	read, written := answer.input*cached/max(total, 1), answer.input*max(marked-cached, 0)/max(total, 1)
+	return object{"input_tokens": answer.input - read - written, "cache_read_input_tokens": read,
 		"cache_creation_input_tokens": written, "output_tokens": 1}
 }
 
+// sendBlock streams one block of an answer, in pieces.
+func sendBlock(w http.ResponseWriter, i int, body object) {
+	piece := func(delta object) { send(w, object{"type": "content_block_delta", "index": i, "delta": delta}) }
+	head := object{"type": body["type"]}
+	switch body["type"] {
+	case "text":
+		head["text"] = ""
+	case "thinking":
+		head["thinking"], head["signature"] = "", ""
+	case "redacted_thinking":
+		head = body
+	case "tool_use":
+		head["id"], head["name"], head["input"] = body["id"], body["name"], object{}
+	}
+	send(w, object{"type": "content_block_start", "index": i, "content_block": head})
+	switch body["type"] {
+	case "text":
+		for _, part := range strings.SplitAfter(body["text"].(string), " ") {
+			piece(object{"type": "text_delta", "text": part})
+		}
+	case "thinking":
+		piece(object{"type": "thinking_delta", "thinking": body["thinking"]})
+		piece(object{"type": "signature_delta", "signature": body["signature"]})
+	case "tool_use":
+		args, _ := json.Marshal(body["input"])
+		for part := range slices.Chunk([]rune(string(args)), 12) {
+			piece(object{"type": "input_json_delta", "partial_json": string(part)})
+		}
+	}
+	send(w, object{"type": "content_block_stop", "index": i})
+}
+
 // play streams the answer. Of several calls, some thinking stands before the second.
-func (c *claude) play(w http.ResponseWriter, a answer, usage object) {
+func (c *claude) play(w http.ResponseWriter, answer answer, usage object) {
 	var blocks []object
 	sign := func(thought string) {
 		kind := object{"type": "thinking", "thinking": thought, "signature": c.read.sign(thought)}
@@ -350,15 +388,17 @@ func (c *claude) play(w http.ResponseWriter, a answer, usage object) {
 		blocks = append(blocks, kind)
 		c.read = c.read.with("assistant", kind)
 	}
-	if thought := a.reasoning; c.thinks() && (thought != "" || c.Thinking.Type == "enabled") {
-		sign(cmp.Or(thought, "Hm."))
+	hasThought := answer.reasoning != "" || c.Thinking.Type == "enabled"
+	if hasThought && c.thinks() {
+		sign(cmp.Or(answer.reasoning, "Hm."))
 	}
-	if strings.TrimSpace(a.text) != "" {
-		blocks = append(blocks, object{"type": "text", "text": a.text})
+	if strings.TrimSpace(answer.text) != "" {
+		blocks = append(blocks, object{"type": "text", "text": answer.text})
 		c.read = c.read.with("assistant", blocks[len(blocks)-1])
 	}
-	for i, call := range a.calls {
-		if i == 1 && c.Thinking.Type == "adaptive" && a.reasoning != "" {
+	thinksAgain := c.Thinking.Type == "adaptive" && answer.reasoning != ""
+	for i, call := range answer.calls {
+		if i == 1 && thinksAgain {
 			sign("")
 		}
 		var input object
@@ -371,41 +411,14 @@ func (c *claude) play(w http.ResponseWriter, a answer, usage object) {
 	message := object{"id": "msg_1", "type": "message", "role": "assistant", "model": c.Model, "content": []any{},
 		"stop_reason": nil, "usage": usage}
 	send(w, object{"type": "message_start", "message": message}, object{"type": "ping"})
-	for i, b := range blocks {
-		piece := func(delta object) { send(w, object{"type": "content_block_delta", "index": i, "delta": delta}) }
-		head := object{"type": b["type"]}
-		switch b["type"] {
-		case "text":
-			head["text"] = ""
-		case "thinking":
-			head["thinking"], head["signature"] = "", ""
-		case "redacted_thinking":
-			head = b
-		case "tool_use":
-			head["id"], head["name"], head["input"] = b["id"], b["name"], object{}
-		}
-		send(w, object{"type": "content_block_start", "index": i, "content_block": head})
-		switch b["type"] {
-		case "text":
-			for _, part := range strings.SplitAfter(b["text"].(string), " ") {
-				piece(object{"type": "text_delta", "text": part})
-			}
-		case "thinking":
-			piece(object{"type": "thinking_delta", "thinking": b["thinking"]})
-			piece(object{"type": "signature_delta", "signature": b["signature"]})
-		case "tool_use":
-			args, _ := json.Marshal(b["input"])
-			for part := range slices.Chunk([]rune(string(args)), 12) {
-				piece(object{"type": "input_json_delta", "partial_json": string(part)})
-			}
-		}
-		send(w, object{"type": "content_block_stop", "index": i})
+	for i, block := range blocks {
+		sendBlock(w, i, block)
 	}
-	stop, known := map[string]string{"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}[a.finish]
+	stop, known := map[string]string{"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}[answer.finish]
 	if !known { // it broke off
 		return
 	}
-	spent := object{"output_tokens": a.output, "output_tokens_details": object{"thinking_tokens": a.thought}}
+	spent := object{"output_tokens": answer.output, "output_tokens_details": object{"thinking_tokens": answer.thought}}
 	send(w, object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": spent},
 		object{"type": "message_stop"})
 }

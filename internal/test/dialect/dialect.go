@@ -89,7 +89,7 @@ func (c *checker) unless(ok bool, format string, args ...any) {
 	}
 }
 
-// decode reads JSON that has no other fields than those of into.
+// decode reads JSON that has only fields of into.
 func (c *checker) decode(raw []byte, into any, at string) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -114,14 +114,14 @@ func (s sum) with(parts ...any) sum {
 	return s
 }
 
-// sign is the signature of what was thought behind a place.
+// sign returns the signature of a thought behind a place.
 func (s sum) sign(thought string) string {
 	h := hmac.New(sha256.New, []byte("the provider's own key"))
 	h.Write([]byte(string(s) + thought))
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// answer is what the model has said.
+// answer is the model's answer.
 type answer struct {
 	text, reasoning, finish string
 	calls                   []call
@@ -139,7 +139,7 @@ type call struct {
 }
 
 // ask has the model answer a request of OpenAI's dialect. An answer without a finish broke off.
-func (s *Server) ask(ctx context.Context, request object) (a answer, status int, problem string) {
+func (s *Server) ask(ctx context.Context, request object) (answer answer, status int, problem string) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		panic(err)
@@ -150,7 +150,7 @@ func (s *Server) ask(ctx context.Context, request object) (a answer, status int,
 	if w.Code != http.StatusOK {
 		var told struct{ Error struct{ Message string } }
 		_ = json.Unmarshal(w.Body.Bytes(), &told)
-		return a, w.Code, told.Error.Message
+		return answer, w.Code, told.Error.Message
 	}
 	for line := range strings.Lines(w.Body.String()) {
 		var e struct {
@@ -180,19 +180,19 @@ func (s *Server) ask(ctx context.Context, request object) (a answer, status int,
 		if err := json.Unmarshal([]byte("{"+data), &e); err != nil {
 			panic(err)
 		}
-		a.input, a.output, a.thought = max(a.input, e.Usage.Input), max(a.output, e.Usage.Output), max(a.thought, e.Usage.Details.Reasoning)
+		answer.input, answer.output, answer.thought = max(answer.input, e.Usage.Input), max(answer.output, e.Usage.Output), max(answer.thought, e.Usage.Details.Reasoning)
 		for _, c := range e.Choices {
-			a.text, a.reasoning, a.finish = a.text+c.Delta.Content, a.reasoning+c.Delta.Reasoning, a.finish+c.Finish
+			answer.text, answer.reasoning, answer.finish = answer.text+c.Delta.Content, answer.reasoning+c.Delta.Reasoning, answer.finish+c.Finish
 			for _, piece := range c.Delta.Calls {
-				if piece.Index == len(a.calls) {
-					a.calls = append(a.calls, piece.call)
+				if piece.Index == len(answer.calls) {
+					answer.calls = append(answer.calls, piece.call)
 					continue
 				}
-				a.calls[piece.Index].Function.Arguments += piece.Function.Arguments
+				answer.calls[piece.Index].Function.Arguments += piece.Function.Arguments
 			}
 		}
 	}
-	return a, http.StatusOK, ""
+	return answer, http.StatusOK, ""
 }
 
 // send sends events, each with its type where it has one.

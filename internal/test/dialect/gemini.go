@@ -60,57 +60,57 @@ func (s *Server) gemini(w http.ResponseWriter, r *http.Request, body []byte) *re
 	case !strings.HasSuffix(r.URL.Path, "/chat/completions"):
 		return &refusal{http.StatusNotFound, "NOT_FOUND", "Not Found", geminiError}
 	}
-	c := &checker{shape: geminiError, kind: "INVALID_ARGUMENT"}
-	var q completion
-	c.decode(body, &q, "Invalid JSON payload received")
-	if c.no != nil {
-		return c.no
+	checker := &checker{shape: geminiError, kind: "INVALID_ARGUMENT"}
+	var asked completion
+	checker.decode(body, &asked, "Invalid JSON payload received")
+	if checker.no != nil {
+		return checker.no
 	}
-	c.unless(strings.HasPrefix(q.Model, "gemini-"), "models/%s is not found", q.Model)
-	c.unless(slices.Contains([]string{"", "none", "minimal", "low", "medium", "high"}, q.Effort),
-		"Invalid value at 'reasoning_effort': %q", q.Effort)
-	read := c.signatures(q)
-	if c.no != nil {
-		return c.no
+	checker.unless(strings.HasPrefix(asked.Model, "gemini-"), "models/%s is not found", asked.Model)
+	checker.unless(slices.Contains([]string{"", "none", "minimal", "low", "medium", "high"}, asked.Effort),
+		"Invalid value at 'reasoning_effort': %q", asked.Effort)
+	read := checker.signatures(asked)
+	if checker.no != nil {
+		return checker.no
 	}
-	request := object{"model": "rehearsal", "stream": true, "stream_options": object{"include_usage": true}, "messages": plain(q.Messages)}
-	if q.MaxTokens > 0 {
-		request["max_tokens"] = q.MaxTokens
+	request := object{"model": "rehearsal", "stream": true, "stream_options": object{"include_usage": true}, "messages": plain(asked.Messages)}
+	if asked.MaxTokens > 0 {
+		request["max_tokens"] = asked.MaxTokens
 	}
-	if q.Tools != nil {
-		request["tools"] = q.Tools
+	if asked.Tools != nil {
+		request["tools"] = asked.Tools
 	}
-	a, status, problem := s.ask(r.Context(), request)
+	answer, status, problem := s.ask(r.Context(), request)
 	if status != http.StatusOK {
 		return &refusal{status, "INTERNAL", problem, geminiError}
 	}
-	playGemini(w, q, a, read)
+	playGemini(w, asked, answer, read)
 	return nil
 }
 
 // signatures checks what each call has, and returns all that was read. Of the calls of the turn that goes on, the first
 // of each reply has to have one.
-func (c *checker) signatures(q completion) sum {
-	read, turn := sum("").with(q.Tools), 0
-	for i, m := range q.Messages {
+func (c *checker) signatures(asked completion) sum {
+	read, turn := sum("").with(asked.Tools), 0
+	for i, m := range asked.Messages {
 		if m.Role == "user" {
 			turn = i
 		}
 	}
 	open := map[string]bool{}
-	for i, m := range q.Messages {
+	for i, said := range asked.Messages {
 		at := fmt.Sprintf("messages[%d]", i)
-		c.unless(slices.Contains([]string{"system", "user", "assistant", "tool"}, m.Role), "%s: Please use a valid role: %q", at, m.Role)
-		c.unless(m.Role != "user" || strings.TrimSpace(m.Content) != "",
+		c.unless(slices.Contains([]string{"system", "user", "assistant", "tool"}, said.Role), "%s: Please use a valid role: %q", at, said.Role)
+		c.unless(said.Role != "user" || strings.TrimSpace(said.Content) != "",
 			"%s: Unable to submit request because it must have a text parameter.", at)
-		c.unless(m.Role == "tool" || len(open) == 0,
+		c.unless(said.Role == "tool" || len(open) == 0,
 			"%s: Please ensure that the number of function response parts is equal to the number of function call parts of the "+
 				"function call turn.", at)
-		if m.Role == "tool" {
-			c.unless(open[m.CallID], "%s: Please ensure that function response turn comes immediately after a function call turn.", at)
-			delete(open, m.CallID)
+		if said.Role == "tool" {
+			c.unless(open[said.CallID], "%s: Please ensure that function response turn comes immediately after a function call turn.", at)
+			delete(open, said.CallID)
 		}
-		for k, call := range m.Calls {
+		for k, call := range said.Calls {
 			open[call.ID] = true
 			c.unless(json.Valid([]byte(call.Function.Arguments)), "%s: arguments are no JSON", at)
 			switch {
@@ -122,31 +122,32 @@ func (c *checker) signatures(q completion) sum {
 					"work correctly. Additional data, function call `default_api:%s`, position %d.", call.Function.Name, i)
 			}
 		}
-		m.Calls = slices.Clone(m.Calls)
-		for k := range m.Calls {
-			m.Calls[k].ID = "" // clients rename them
+		said.Calls = slices.Clone(said.Calls)
+		for k := range said.Calls {
+			said.Calls[k].ID = "" // clients rename them
 		}
-		m.CallID = ""
-		read = read.with(m)
+		said.CallID = ""
+		read = read.with(said)
 	}
-	last := q.Messages[len(q.Messages)-1].Role
-	c.unless(len(open) == 0 && (last == "user" || last == "tool"), "the last turn is one of the model, or lacks a response")
+	last := asked.Messages[len(asked.Messages)-1].Role
+	isAsked := last == "user" || last == "tool"
+	c.unless(isAsked && len(open) == 0, "the last turn is one of the model, or lacks a response")
 	return read
 }
 
 // plain are the messages as the offline model reads them.
 func plain(list []said) (out []object) {
-	for _, m := range list {
-		o := object{"role": m.Role, "content": m.Content}
+	for _, said := range list {
+		o := object{"role": said.Role, "content": said.Content}
 		var calls []call
-		for _, c := range m.Calls {
+		for _, c := range said.Calls {
 			calls = append(calls, c.call)
 		}
 		if calls != nil {
 			o["tool_calls"], o["reasoning_content"] = calls, "not told"
 		}
-		if m.CallID != "" {
-			o["tool_call_id"] = m.CallID
+		if said.CallID != "" {
+			o["tool_call_id"] = said.CallID
 		}
 		out = append(out, o)
 	}
@@ -154,28 +155,28 @@ func plain(list []said) (out []object) {
 }
 
 // playGemini streams the answer: each call as one piece, all with the index 0, and thinking in the total only.
-func playGemini(w http.ResponseWriter, q completion, a answer, read sum) {
+func playGemini(w http.ResponseWriter, asked completion, answer answer, read sum) {
 	event := func(delta object, finish any) object {
-		return object{"object": "chat.completion.chunk", "model": q.Model,
+		return object{"object": "chat.completion.chunk", "model": asked.Model,
 			"choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}}}
 	}
-	if a.text != "" {
-		send(w, event(object{"role": "assistant", "content": a.text}, nil))
+	if answer.text != "" {
+		send(w, event(object{"role": "assistant", "content": answer.text}, nil))
 	}
-	for i, c := range a.calls {
+	for i, c := range answer.calls {
 		piece := object{"index": 0, "id": c.ID, "type": "function", "function": c.Function}
 		if i == 0 {
 			piece["extra_content"] = object{"google": object{"thought_signature": read.sign(c.Function.Name)}}
 		}
 		send(w, event(object{"role": "assistant", "tool_calls": []object{piece}}, nil))
 	}
-	if a.finish == "" { // it broke off
+	if answer.finish == "" { // it broke off
 		return
 	}
 	usage := object{
-		"prompt_tokens": a.input, "completion_tokens": a.output - a.thought, "total_tokens": a.input + a.output,
-		"prompt_tokens_details": object{"cached_tokens": a.input / 2},
+		"prompt_tokens": answer.input, "completion_tokens": answer.output - answer.thought, "total_tokens": answer.input + answer.output,
+		"prompt_tokens_details": object{"cached_tokens": answer.input / 2},
 	}
-	send(w, event(object{"role": "assistant"}, a.finish), object{"choices": []object{}, "model": q.Model, "usage": usage})
+	send(w, event(object{"role": "assistant"}, answer.finish), object{"choices": []object{}, "model": asked.Model, "usage": usage})
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }

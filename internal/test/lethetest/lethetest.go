@@ -1,4 +1,4 @@
-// Package lethetest is what the tests of several packages share: reading the pages of
+// Package lethetest helps the tests of several packages: reading the pages of
 // docs/, waiting with a deadline, sizes of sweeps, faults of the disk, a log that is
 // read while it is written.
 package lethetest
@@ -15,7 +15,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// Failer is what a test, a benchmark and rapid's T have in common.
+// Failer is the part that a test, a benchmark and rapid's T have in common.
 type Failer interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -38,7 +38,7 @@ func Equal[T comparable](t Failer, what string, got, want T) {
 	}
 }
 
-// patience is how long a test waits for what takes milliseconds on an idle machine.
+// patience bounds the wait for something that takes milliseconds on an idle machine.
 const patience = 2 * time.Minute
 
 // Eventually polls until ok holds, and fails the test after two minutes.
@@ -51,8 +51,8 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// Took returns how long do took, less the time for which a busy machine did not let this process go on: what another
-// goroutine, which looks at the clock each millisecond, was late by.
+// Took returns the time that do took, less the time that a busy machine held this process up: another goroutine looks
+// at the clock each millisecond, and adds up its delays.
 func Took(do func()) time.Duration {
 	const pace, usual = time.Millisecond, 5 * time.Millisecond
 	var late time.Duration
@@ -156,7 +156,7 @@ func Blocks(t testing.TB, name, lang string) (blocks []string) {
 	return blocks
 }
 
-// faults has what is asked for the steps below a directory, so that tests with faults
+// faults maps a directory to the function that steps below it ask, so that tests with faults
 // can run side by side.
 var faults sync.Map // directory to Fault
 

@@ -34,15 +34,16 @@ const (
 	readerError   = 1000
 )
 
-// FuzzReaders gives files of any bytes to readers. Each returns a value, or an error that fits into a line of a terminal or
-// two, which the command line makes one: it does not panic, hang or take memory that the length of the file does not bound.
+// FuzzReaders gives files of any bytes to readers. Each returns a value, or an error that fits into a line of a
+// terminal or two, which the command line makes one: it does not panic, hang or take memory that the length of the file
+// does not bound.
 func FuzzReaders(f *testing.F, dir string, readers ...Reader) {
 	f.Helper()
-	for n, r := range readers {
+	for n, reader := range readers {
 		for _, data := range largeFile {
-			r.try(f, dir, data)
+			reader.try(f, dir, data)
 		}
-		for _, seed := range append(anyFile, r.Seeds...) {
+		for _, seed := range append(anyFile, reader.Seeds...) {
 			f.Add(uint8(n), []byte(seed))
 		}
 	}

@@ -20,22 +20,22 @@ func Unpack(t testing.TB, archive, dir string) {
 	z, err := gzip.NewReader(f)
 	Must(t, err)
 	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
+		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return
 		}
 		Must(t, err)
-		path := filepath.Join(dir, h.Name)
+		path := filepath.Join(dir, header.Name)
 		Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		switch h.Typeflag {
+		switch header.Typeflag {
 		case tar.TypeDir:
-			Must(t, os.MkdirAll(path, fs.FileMode(h.Mode)))
+			Must(t, os.MkdirAll(path, fs.FileMode(header.Mode)))
 		case tar.TypeSymlink:
-			Must(t, os.Symlink(h.Linkname, path))
+			Must(t, os.Symlink(header.Linkname, path))
 		default:
 			data, err := io.ReadAll(r)
 			Must(t, err)
-			Must(t, os.WriteFile(path, data, fs.FileMode(h.Mode)))
+			Must(t, os.WriteFile(path, data, fs.FileMode(header.Mode)))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package memstore is a store of package share in memory, with faults, for tests of what is built on one.
+// Package memstore is a store of package share in memory, with faults, for tests of packages that use one.
 package memstore
 
 import (
@@ -51,7 +51,8 @@ func (s *Store) call(op, stream string, n int, do func() error) error {
 
 // Create is share.Store's, as are the others.
 func (s *Store) Create(ctx context.Context, stream string, n int, data []byte) error {
-	if len(data) == 0 || len(data) > share.MostBytes || n < 1 {
+	badSize := len(data) == 0 || len(data) > share.MostBytes
+	if badSize || n < 1 {
 		return fmt.Errorf("create %s %d: %d bytes", stream, n, len(data))
 	}
 	return s.call("create", stream, n, func() error {
@@ -114,7 +115,10 @@ func (s *Store) Watch(ctx context.Context, streams ...string) <-chan struct{} {
 func (s *Store) Delete(ctx context.Context, stream string, upto int, keep func(n int) bool) error {
 	return s.call("delete", stream, upto, func() error {
 		newest := s.newest(stream)
-		maps.DeleteFunc(s.streams[stream], func(n int, _ []byte) bool { return n <= upto && n < newest && !keep(n) })
+		maps.DeleteFunc(s.streams[stream], func(n int, _ []byte) bool {
+			isOld := n <= upto && n < newest
+			return isOld && !keep(n)
+		})
 		return nil
 	})
 }
@@ -134,7 +138,7 @@ func (s *Store) List(ctx context.Context, prefix string) (names []string, err er
 	return names, err
 }
 
-// Bytes returns a copy of what is stored with a number, for tests that look at it or change it with Set.
+// Bytes returns a copy of the text with a number, for tests that look at it or change it with Set.
 func (s *Store) Bytes(stream string, n int) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

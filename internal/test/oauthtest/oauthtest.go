@@ -18,19 +18,19 @@ type Server struct {
 	Lasts     atomic.Int64 // seconds of a token
 	Issued    atomic.Int64 // how many tokens were given
 	Revoked   atomic.Int64 // tokens up to this one are refused before their time
-	Ended     atomic.Bool  // no token is refreshed any more
+	Ended     atomic.Bool  // tokens are no longer refreshed
 }
 
 // Token is the n-th token; it looks like a key, so that it is struck out wherever it stands.
 func Token(n int64) string { return fmt.Sprintf("access-token-number-%04d", n) }
 
-// Refresh is what the n-th token is refreshed by.
+// Refresh returns the token that refreshes the n-th.
 func Refresh(n int64) string { return fmt.Sprintf("refresh-token-number-%04d", n) }
 
-// New starts a server whose tools are those of a handler, until the test ends.
+// New starts a server in front of the tools of a handler, until the test ends.
 func New(t *testing.T, tools http.Handler) *Server {
-	g := &Server{}
-	g.Lasts.Store(3600)
+	server := &Server{}
+	server.Lasts.Store(3600)
 	answer := func(w http.ResponseWriter, status int, v any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
@@ -38,16 +38,16 @@ func New(t *testing.T, tools http.Handler) *Server {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, 200, map[string]any{"resource": g.URL + "/mcp", "authorization_servers": []string{g.URL}})
+		answer(w, 200, map[string]any{"resource": server.URL + "/mcp", "authorization_servers": []string{server.URL}})
 	})
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
-		page := g.Authorize
+		page := server.Authorize
 		if page == "" {
-			page = g.URL + "/authorize"
+			page = server.URL + "/authorize"
 		}
 		answer(w, 200, map[string]any{
-			"issuer": g.URL, "authorization_endpoint": page, "token_endpoint": g.URL + "/token",
-			"registration_endpoint": g.URL + "/register", "code_challenge_methods_supported": []string{"S256"},
+			"issuer": server.URL, "authorization_endpoint": page, "token_endpoint": server.URL + "/token",
+			"registration_endpoint": server.URL + "/register", "code_challenge_methods_supported": []string{"S256"},
 		})
 	})
 	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
@@ -62,37 +62,41 @@ func New(t *testing.T, tools http.Handler) *Server {
 		http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
-		kind := r.FormValue("grant_type")
-		was := Refresh(g.Issued.Load())
-		right := kind == "authorization_code" && r.FormValue("code") == "code of lethe-client" && r.FormValue("code_verifier") != "" ||
-			kind == "refresh_token" && r.FormValue("refresh_token") == was && !g.Ended.Load()
+		right := false
+		switch r.FormValue("grant_type") {
+		case "authorization_code":
+			right = r.FormValue("code") == "code of lethe-client" && r.FormValue("code_verifier") != ""
+		case "refresh_token":
+			newest := Refresh(server.Issued.Load())
+			right = r.FormValue("refresh_token") == newest && !server.Ended.Load()
+		}
 		if !right {
 			answer(w, 400, map[string]any{"error": "invalid_grant", "error_description": "not " + r.FormValue("refresh_token")})
 			return
 		}
-		n := g.Issued.Add(1)
+		n := server.Issued.Add(1)
 		answer(w, 200, map[string]any{
-			"access_token": Token(n), "token_type": "Bearer", "expires_in": g.Lasts.Load(),
+			"access_token": Token(n), "token_type": "Bearer", "expires_in": server.Lasts.Load(),
 			"refresh_token": Refresh(n),
 		})
 	})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
-		n := g.Issued.Load()
-		if n <= g.Revoked.Load() || r.Header.Get("Authorization") != "Bearer "+Token(n) {
+		n := server.Issued.Load()
+		if n <= server.Revoked.Load() || r.Header.Get("Authorization") != "Bearer "+Token(n) {
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
 		}
 		tools.ServeHTTP(w, r)
 	})
-	g.Server = httptest.NewServer(mux)
+	server.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
-		g.CloseClientConnections()
-		g.Close()
+		server.CloseClientConnections()
+		server.Close()
 	})
-	return g
+	return server
 }
 
-// Browse opens an address as a browser does, and returns the one that it ends at, which does not load.
+// Browse opens an address as a browser does, and returns the address that it is sent to, without opening that.
 func Browse(t *testing.T, address string) string {
 	t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -11,7 +11,7 @@ import (
 	"lethe/agent/llm/rehearsal"
 )
 
-// blockTokens is the granularity in which the cache counts: a hit is a multiple of it.
+// blockTokens is the unit of the cache: a hit is a multiple of it.
 const blockTokens = 64
 
 // maxEnds bounds what the cache holds to about 10 MB.
@@ -43,12 +43,12 @@ func (p prefix) ends(messages []rehearsal.Message) (out []end) {
 		}
 	}
 	put(p.Model, p.Thinking.Type, p.Effort, fmt.Sprint(p.MaxTokens), p.UserID, string(p.Tools))
-	for _, m := range messages {
-		put(m.Role, *cmp.Or(m.Reasoning, new(string)), m.Text())
-		for _, c := range m.Calls {
+	for _, message := range messages {
+		put(message.Role, *cmp.Or(message.Reasoning, new(string)), message.Text())
+		for _, c := range message.Calls {
 			put("call", c.Name, c.Arguments)
 		}
-		tokens += m.Tokens()
+		tokens += message.Tokens()
 		out = append(out, end{[sha256.Size]byte(h.Sum(nil)), tokens})
 	}
 	return out

@@ -1,6 +1,6 @@
 // Package rehearsal is the offline model of package agent/llm/rehearsal for tests. It adds a prefix cache, which counts
-// whole messages in blocks of 64 tokens, apart for every user_id; and a script: what the model says to which request,
-// and how a provider misbehaves.
+// whole messages in blocks of 64 tokens, apart for every user_id; and a script: the model's answers to requests, and
+// the faults of a provider.
 package rehearsal
 
 import (
@@ -61,7 +61,7 @@ type Recorded struct {
 
 // Usage are totals in tokens; Input includes Cached, Output includes Reasoning.
 type Usage struct {
-	Calls     int // accepted requests that got as far as an answer
+	Calls     int // accepted requests that got an answer
 	Refused   int
 	Input     int
 	Cached    int
@@ -77,7 +77,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// Push adds steps behind those that are still to come.
+// Push adds steps behind the present ones.
 func (s *Server) Push(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,15 +118,15 @@ type exchangeKey struct{}
 
 // answer takes the step for an accepted request, and waits as long as it says.
 func (s *Server) answer(ctx context.Context, r *Request) *Answer {
-	x := ctx.Value(exchangeKey{}).(*exchange)
-	x.step = s.take(r)
-	if x.step.Hold != nil || x.step.Fault == Hang {
+	exchange := ctx.Value(exchangeKey{}).(*exchange)
+	exchange.step = s.take(r)
+	if exchange.step.Hold != nil || exchange.step.Fault == Hang {
 		select {
-		case <-x.step.Hold: // never, if it hangs
+		case <-exchange.step.Hold: // never, if it hangs
 		case <-ctx.Done():
 		}
 	}
-	return x.step.Answer
+	return exchange.step.Answer
 }
 
 // ServeHTTP lets the model answer, and plays the answer as the step says.
@@ -135,29 +135,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil { // the client died while it sent this
 		return
 	}
-	x := &exchange{w: w}
-	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
-	x.r.Body = io.NopCloser(bytes.NewReader(body))
+	exchange := &exchange{w: w}
+	exchange.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, exchange))
+	exchange.r.Body = io.NopCloser(bytes.NewReader(body))
 	text, refused := body, error(nil)
 	if s.opts.Sees {
 		text, refused = read(body, s.opts.Saw)
-		x.r.Body = io.NopCloser(bytes.NewReader(text))
+		exchange.r.Body = io.NopCloser(bytes.NewReader(text))
 	}
 	if refused == nil && r.Method == http.MethodPost {
 		refused = refusal(text, s.opts.Window)
 	}
-	x.body = text
+	exchange.body = text
 	s.keep(func() { s.kept = append(s.kept, Recorded{Body: body}) })
 	made := httptest.NewRecorder()
 	if refused == nil {
-		s.model.ServeHTTP(made, x.r)
+		s.model.ServeHTTP(made, exchange.r)
 	} else {
 		made.WriteHeader(http.StatusBadRequest)
 		const kind = "invalid_request_error"
 		problem := map[string]any{"message": refused.Error(), "type": kind, "param": nil, "code": kind}
 		_ = json.NewEncoder(made).Encode(map[string]any{"error": problem})
 	}
-	if x.r.Context().Err() != nil {
+	if exchange.r.Context().Err() != nil {
 		return
 	}
 	if made.Code != http.StatusOK {
@@ -176,11 +176,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(made.Body.Bytes())
 		return
 	}
-	if x.step.Status != 0 {
-		x.refuse()
+	if exchange.step.Status != 0 {
+		exchange.refuse()
 		return
 	}
-	s.play(x, strings.SplitAfter(strings.TrimSuffix(made.Body.String(), "\n\n"), "\n\n"))
+	s.play(exchange, strings.SplitAfter(strings.TrimSuffix(made.Body.String(), "\n\n"), "\n\n"))
 }
 
 func (s *Server) keep(what func()) {
@@ -203,15 +203,15 @@ func (x *exchange) refuse() {
 	_, _ = io.WriteString(x.w, body)
 }
 
-// play streams the events of an answer, the last of which is [DONE], broken off where the fault says so.
-func (s *Server) play(x *exchange, events []string) {
+// play streams the events of an answer up to [DONE], or breaks it off where the fault says so.
+func (s *Server) play(exchange *exchange, events []string) {
 	last := len(events) - 2
 	s.count(events[last])
-	x.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	x.w.WriteHeader(http.StatusOK)
-	for x.step.Fault == Quiet && x.send(": keep-alive\n\n", time.Second) {
+	exchange.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	exchange.w.WriteHeader(http.StatusOK)
+	for exchange.step.Fault == Quiet && exchange.send(": keep-alive\n\n", time.Second) {
 	}
-	switch x.step.Fault {
+	switch exchange.step.Fault {
 	case Stall, Truncate:
 		events = events[:max(1, last/2)]
 	case NoDone:
@@ -228,12 +228,12 @@ func (s *Server) play(x *exchange, events []string) {
 		if i == 0 || i >= last {
 			pace = 0
 		}
-		if !x.send(e, pace) {
+		if !exchange.send(e, pace) {
 			return
 		}
 	}
-	if x.step.Fault == Stall {
-		<-x.r.Context().Done()
+	if exchange.step.Fault == Stall {
+		<-exchange.r.Context().Done()
 	}
 }
 

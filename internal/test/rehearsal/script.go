@@ -32,7 +32,7 @@ type Step struct {
 	Hold    <-chan struct{} `json:"-"` // nothing is sent before it is closed (or the client leaves)
 }
 
-// Fault is a way in which a provider misbehaves.
+// Fault is a way for a provider to misbehave.
 type Fault string
 
 // Faults. Half means half of the chunks, at least one.
@@ -47,19 +47,22 @@ const (
 
 var faults = []Fault{"", Hang, Quiet, Stall, Truncate, NoDone, Understate}
 
-func (st *Step) matches(r *Request) bool {
-	name := cmp.Or(rehearsal.TaskOf(r.Messages), "none")
-	return (st.Match == nil || st.Match(r)) && (st.Task == "" || st.Task == name) &&
-		strings.Contains(r.Last().Text(), st.Contains)
+func (st *Step) matches(request *Request) bool {
+	name := cmp.Or(rehearsal.TaskOf(request.Messages), "none")
+	isTask := st.Task == "" || st.Task == name
+	if !isTask || !strings.Contains(request.Last().Text(), st.Contains) {
+		return false
+	}
+	return st.Match == nil || st.Match(request)
 }
 
 // take returns the step for a request, if there is one, and counts the use.
-func (s *Server) take(r *Request) Step {
+func (s *Server) take(request *Request) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.steps {
 		st := &s.steps[i]
-		if !st.matches(r) {
+		if !st.matches(request) {
 			continue
 		}
 		if st.Skip > 0 {
@@ -91,9 +94,11 @@ func LoadScript(path string) ([]Step, error) {
 		return nil, fmt.Errorf("parse script %s: %w", path, err)
 	}
 	for i, st := range f.Steps {
-		badStatus := st.Status != 0 && (st.Status < 100 || st.Status > 599)
+		goodStatus := 100 <= st.Status && st.Status <= 599
+		badStatus := st.Status != 0 && !goodStatus
 		badTask := !slices.Contains([]string{"", "none", "segment", "summarise"}, st.Task)
-		if badStatus || badTask || !slices.Contains(faults, st.Fault) {
+		unknown := badTask || !slices.Contains(faults, st.Fault)
+		if badStatus || unknown {
 			const form = "parse script %s: step %d: no such task %q, fault %q or status %d"
 			return nil, fmt.Errorf(form, path, i, st.Task, st.Fault, st.Status)
 		}

@@ -14,13 +14,13 @@ import (
 // maxEdge is the longest side of a picture, in pixels, that a provider does not scale down.
 const maxEdge = 1568
 
-// read has the model read a request with pictures: their places are in the texts before them. It refuses parts as strict
-// providers do.
+// read has the model read a request with pictures: their places are in the texts before them. It refuses parts as
+// strict providers do.
 func read(body []byte, saw func(string)) ([]byte, error) {
 	var request map[string]json.RawMessage
 	var messages []map[string]json.RawMessage
 	if json.Unmarshal(body, &request) != nil || json.Unmarshal(request["messages"], &messages) != nil {
-		return body, nil // the model says what is wrong with it
+		return body, nil // the model names the fault
 	}
 	seen := false
 	for i, m := range messages {
@@ -62,14 +62,17 @@ func texts(content []byte, saw func(string)) (text string, err error) {
 	if err := dec.Decode(&parts); err != nil {
 		return "", err
 	}
-	for _, p := range parts {
+	for _, part := range parts {
+		hasText := part.Text != nil && strings.TrimSpace(*part.Text) != ""
+		isText := part.Type == "text" && hasText
+		isImage := part.Type == "image_url" && part.Text == nil
 		switch {
-		case p.Type == "text" && p.Text != nil && strings.TrimSpace(*p.Text) != "" && p.Image == nil:
-			text += *p.Text
-		case p.Type == "image_url" && p.Image != nil && p.Text == nil:
-			err = look(p.Image.URL, saw)
+		case isText && part.Image == nil:
+			text += *part.Text
+		case isImage && part.Image != nil:
+			err = look(part.Image.URL, saw)
 		default:
-			err = fmt.Errorf("a part of type %q is not as it has to be", p.Type)
+			err = fmt.Errorf("a part of type %q is not as it has to be", part.Type)
 		}
 		if err != nil {
 			return "", err

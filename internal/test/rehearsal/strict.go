@@ -17,7 +17,7 @@ const (
 	MaxOutput     = 384 << 10
 )
 
-// models are the names that are accepted, beside those that begin with rehearsal.
+// models are the accepted names, beside names that begin with rehearsal.
 var models = []string{"deepseek-v4-pro", "deepseek-flash", "deepseek-v4-flash"}
 
 // Strict returns why DeepSeek would refuse a request; nil if it would not.
@@ -62,38 +62,38 @@ type strictMessage struct {
 
 // refusal returns why a request is refused by a service with a window of so many tokens.
 func refusal(body []byte, window int) error {
-	var w strictRequest
-	c := &checker{}
-	if err := json.Unmarshal(body, &w); err != nil {
-		c.parse(false, "%v", err)
-		return c.err
+	var request strictRequest
+	checker := &checker{}
+	if err := json.Unmarshal(body, &request); err != nil {
+		checker.parse(false, "%v", err)
+		return checker.err
 	}
-	c.unless(slices.Contains(models, w.Model) || strings.HasPrefix(w.Model, "rehearsal"),
-		"The supported API model names are %s, rehearsal*, but you passed %s.", strings.Join(models, ", "), w.Model)
+	checker.unless(slices.Contains(models, request.Model) || strings.HasPrefix(request.Model, "rehearsal"),
+		"The supported API model names are %s, rehearsal*, but you passed %s.", strings.Join(models, ", "), request.Model)
 	most := 0
-	if w.MaxTokens != nil {
-		most = *w.MaxTokens
-		c.unless(most >= 1 && most <= MaxOutput,
+	if request.MaxTokens != nil {
+		most = *request.MaxTokens
+		checker.unless(most >= 1 && most <= MaxOutput,
 			"Invalid max_tokens value, the valid range of max_tokens is [1, %d]", MaxOutput)
 	}
-	c.unless(w.Stream, "This server only streams: stream should be true")
-	c.variant("thinking.type", cmp.Or(w.Thinking.Type, "enabled"), "enabled", "disabled")
-	c.variant("reasoning_effort", cmp.Or(w.Effort, "high"), "low", "high", "max")
-	c.tools(w.Tools)
-	c.unless(len(w.Messages) > 0, "Empty input messages")
-	input := rehearsal.Tokens(string(w.Tools))
+	checker.unless(request.Stream, "This server only streams: stream should be true")
+	checker.variant("thinking.type", cmp.Or(request.Thinking.Type, "enabled"), "enabled", "disabled")
+	checker.variant("reasoning_effort", cmp.Or(request.Effort, "high"), "low", "high", "max")
+	checker.tools(request.Tools)
+	checker.unless(len(request.Messages) > 0, "Empty input messages")
+	input := rehearsal.Tokens(string(request.Tools))
 	var messages []rehearsal.Message
-	for i, m := range w.Messages {
-		m.Message.Calls = c.calls(i, m)
-		c.message(i, m.Message, w.Thinking.Type != "disabled")
-		messages = append(messages, m.Message)
-		input += m.Message.Tokens()
+	for i, message := range request.Messages {
+		message.Message.Calls = checker.calls(i, message)
+		checker.message(i, message.Message, request.Thinking.Type != "disabled")
+		messages = append(messages, message.Message)
+		input += message.Message.Tokens()
 	}
-	c.conversation(messages)
-	c.unless(input+most <= window, "This model's maximum context length is %d tokens. However, you requested "+
+	checker.conversation(messages)
+	checker.unless(input+most <= window, "This model's maximum context length is %d tokens. However, you requested "+
 		"%d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
 		window, input+most, input, most)
-	return c.err
+	return checker.err
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -126,14 +126,14 @@ func (c *checker) tools(raw json.RawMessage) {
 	}
 }
 
-func (c *checker) calls(i int, m strictMessage) (out []Call) {
-	if m.Calls == nil {
+func (c *checker) calls(i int, message strictMessage) (out []Call) {
+	if message.Calls == nil {
 		return nil
 	}
-	c.unless(m.Role == "assistant", "messages[%d]: tool_calls are only allowed on an assistant message", i)
-	c.unless(len(*m.Calls) > 0, "Invalid 'messages[%d].tool_calls': empty array. "+
+	c.unless(message.Role == "assistant", "messages[%d]: tool_calls are only allowed on an assistant message", i)
+	c.unless(len(*message.Calls) > 0, "Invalid 'messages[%d].tool_calls': empty array. "+
 		"Expected an array with minimum length 1, but got an empty array instead.", i)
-	for k, call := range *m.Calls {
+	for k, call := range *message.Calls {
 		at := fmt.Sprintf("messages[%d].tool_calls[%d]", i, k)
 		var args map[string]json.RawMessage
 		_ = json.Unmarshal([]byte(call.Function.Arguments), &args) // nil, unless it is an object
@@ -158,7 +158,8 @@ func (c *checker) message(i int, m rehearsal.Message, thinking bool) {
 		c.unless(m.Text() != "" || len(m.Calls) > 0,
 			"Invalid assistant message: content or tool_calls must be set (messages[%d])", i)
 		reasons := m.Reasoning != nil && strings.TrimSpace(*m.Reasoning) != ""
-		c.unless(reasons || !thinking || len(m.Calls) == 0,
+		mustReason := thinking && len(m.Calls) > 0
+		c.unless(reasons || !mustReason,
 			"The `reasoning_content` in the thinking mode must be passed back to the API. (messages[%d])", i)
 	}
 }
@@ -172,15 +173,15 @@ func (c *checker) conversation(messages []rehearsal.Message) {
 		c.unless(len(open) == 0, "An assistant message with 'tool_calls' must be followed by tool messages responding to "+
 			"each 'tool_call_id'. (insufficient tool messages following messages[%d], found none at messages[%d])", from, at)
 	}
-	for i, m := range messages {
-		if m.Role == "tool" {
-			c.unless(open[m.ToolCallID], "Messages with role 'tool' must be a response to a preceding message with "+
-				"'tool_calls' (messages[%d], tool_call_id %s)", i, m.ToolCallID)
-			delete(open, m.ToolCallID)
+	for i, message := range messages {
+		if message.Role == "tool" {
+			c.unless(open[message.ToolCallID], "Messages with role 'tool' must be a response to a preceding message with "+
+				"'tool_calls' (messages[%d], tool_call_id %s)", i, message.ToolCallID)
+			delete(open, message.ToolCallID)
 			continue
 		}
 		paired(i)
-		for _, call := range m.Calls {
+		for _, call := range message.Calls {
 			at, twice := ids[call.ID]
 			c.unless(!twice, "Duplicate value for 'tool_calls[].id' %s in messages[%d], first used in messages[%d]",
 				call.ID, i, at)

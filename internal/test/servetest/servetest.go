@@ -1,4 +1,4 @@
-// Package servetest is a server for tests of what lethe serve is made of: a home, and HTTP on
+// Package servetest is a server for tests of the parts of lethe serve: a home, and HTTP on
 // loopback with the guard in front.
 //
 //	s := servetest.Start(t, t.TempDir(), api.Routes)
@@ -24,7 +24,7 @@ import (
 	"lethe/internal/test/lethetest"
 )
 
-// Token is the one that a test server asks for.
+// Token opens a test server.
 const Token = "test-token-3fa9c1d2e4b5a6f7"
 
 // Server is a running one.
@@ -72,7 +72,7 @@ func Start(t testing.TB, dir string, parts ...func(*http.ServeMux, *backend.Back
 // Page is the address at which a browser has the page.
 func (s *Server) Page() string { return strings.Replace(s.URL, "127.0.0.1", s.Guard.Host, 1) }
 
-// Link is where a browser logs in, once.
+// Link is the address that logs a browser in, once.
 func (s *Server) Link() string { return s.Page() + guard.Link(Token) }
 
 // Do sends a request with the token, or with what headers say in its place: "Name: value"; one

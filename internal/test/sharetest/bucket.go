@@ -39,36 +39,36 @@ type Gateway struct {
 func Bucket(t testing.TB) *Gateway {
 	t.Helper()
 	dir := t.TempDir()
-	g := &Gateway{Dir: filepath.Join(dir, "home")}
-	lethetest.Must(t, os.Mkdir(g.Dir, 0o700))
+	gateway := &Gateway{Dir: filepath.Join(dir, "home")}
+	lethetest.Must(t, os.Mkdir(gateway.Dir, 0o700))
 	program, err := exec.LookPath("versitygw")
 	if err != nil {
 		program = filepath.Join(build.Default.GOPATH, "bin", "versitygw") // where go install puts it
 		_, err = os.Stat(program)
 	}
 	if err != nil {
-		server := httptest.NewServer(http.StripPrefix("/home/", lesser(g.Dir)))
+		server := httptest.NewServer(http.StripPrefix("/home/", lesser(gateway.Dir)))
 		t.Cleanup(server.Close)
-		g.Address = server.Listener.Addr().String()
-		return g
+		gateway.Address = server.Listener.Addr().String()
+		return gateway
 	}
-	g.Address = fmt.Sprintf("127.0.0.1:%d", ports(t, 1)[0])
+	gateway.Address = fmt.Sprintf("127.0.0.1:%d", ports(t, 1)[0])
 	cmd := exec.Command("sh", "-c", `"$@" & cat; kill -9 $!`, "sh",
-		program, "--port", g.Address, "--access", user, "--secret", secret, "--quiet", "posix", dir)
+		program, "--port", gateway.Address, "--access", user, "--secret", secret, "--quiet", "posix", dir)
 	cmd.Dir = t.TempDir()
-	p := start(t, cmd)
+	process := start(t, cmd)
 	t.Cleanup(func() {
-		p.input.Close()
-		_ = p.Wait()
+		process.input.Close()
+		_ = process.Wait()
 	})
 	lethetest.Eventually(t, "versitygw listens", func() bool {
-		c, err := net.Dial("tcp", g.Address)
+		c, err := net.Dial("tcp", gateway.Address)
 		if err == nil {
 			c.Close()
 		}
 		return err == nil
 	})
-	return g
+	return gateway
 }
 
 // Keys sets the environment so that Open finds the keys of a Bucket.
@@ -77,12 +77,12 @@ func Keys() {
 	os.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 }
 
-// URL returns that of a home in the bucket, by way of a proxy if there is one.
+// URL returns the URL of a home in the bucket, by way of a proxy if there is one.
 func (g *Gateway) URL(home string, proxy ...string) string {
 	return "s3+http://" + append(proxy, g.Address)[0] + "/home/" + home
 }
 
-// lesser is a bucket in a directory, as far as Lethe asks for one. It looks at no key of whoever asks.
+// lesser is a bucket in a directory, with the requests that Lethe makes. It checks no key.
 type lesser string
 
 func (l lesser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -119,7 +119,7 @@ func (l lesser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
 }
 
-// put reads the signed chunks of a body, and links a file of them.
+// put reads the signed chunks of a body, and links them as a file.
 func (l lesser) put(path string, r *http.Request) error {
 	if r.Header.Get("If-None-Match") != "*" {
 		return errors.ErrUnsupported

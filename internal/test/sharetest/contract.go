@@ -18,10 +18,10 @@ import (
 // Open opens a store, and closes it with the test.
 func Open(t testing.TB, url string, patience time.Duration) share.Store {
 	t.Helper()
-	s, err := share.Open(url, patience)
+	store, err := share.Open(url, patience)
 	lethetest.Must(t, err)
-	t.Cleanup(func() { lethetest.Must(t, s.Close()) })
-	return s
+	t.Cleanup(func() { lethetest.Must(t, store.Close()) })
+	return store
 }
 
 func text(of string) []byte { return []byte(of + " " + rand.Text()) }
@@ -49,8 +49,8 @@ func want(t testing.TB, what string, got, wanted error) {
 
 // Contract shows what each store does, for two hosts that open the same URL.
 func Contract(t *testing.T, url string) {
-	a, b := Open(t, url, time.Minute), Open(t, url, time.Minute)
-	for _, s := range []share.Store{a, b} {
+	first, second := Open(t, url, time.Minute), Open(t, url, time.Minute)
+	for _, s := range []share.Store{first, second} {
 		Newest(t, s, "contract", 0) // now the store is there
 	}
 	for name, part := range map[string]func(t *testing.T, a, b share.Store){
@@ -58,24 +58,24 @@ func Contract(t *testing.T, url string) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			part(t, a, b)
+			part(t, first, second)
 		})
 	}
 }
 
-func once(t *testing.T, a, b share.Store) {
+func once(t *testing.T, first, second share.Store) {
 	ctx := t.Context()
-	Newest(t, a, "once", 0)
-	_, err := a.Get(ctx, "once", 1)
+	Newest(t, first, "once", 0)
+	_, err := first.Get(ctx, "once", 1)
 	want(t, "get from a stream that is not there", err, share.ErrMissing)
 	for n := 1; n <= 5; n++ {
 		mine := text("a")
-		create(t, a, "once", n, mine)
-		create(t, a, "once", n, mine)
-		create(t, b, "once", n, mine) // equal bytes are ours
-		want(t, "other bytes", b.Create(ctx, "once", n, text("b")), share.ErrTaken)
-		Newest(t, b, "once", n)
-		for _, s := range []share.Store{a, b} {
+		create(t, first, "once", n, mine)
+		create(t, first, "once", n, mine)
+		create(t, second, "once", n, mine) // equal bytes are ours
+		want(t, "other bytes", second.Create(ctx, "once", n, text("b")), share.ErrTaken)
+		Newest(t, second, "once", n)
+		for _, s := range []share.Store{first, second} {
 			got, err := s.Get(ctx, "once", n)
 			if err != nil || !bytes.Equal(got, mine) {
 				t.Errorf("text %d is %q, %v; want %q", n, got, err, mine)
@@ -83,58 +83,58 @@ func once(t *testing.T, a, b share.Store) {
 		}
 	}
 	for _, n := range []int{1, 3, 2, 5, 4} { // in no order
-		if got, err := b.Get(ctx, "once", n); err != nil || !bytes.HasPrefix(got, []byte("a ")) {
+		if got, err := second.Get(ctx, "once", n); err != nil || !bytes.HasPrefix(got, []byte("a ")) {
 			t.Errorf("text %d is %q, %v", n, got, err)
 		}
 	}
-	_, err = a.Get(ctx, "once", 6)
+	_, err = first.Get(ctx, "once", 6)
 	want(t, "get what is not there", err, share.ErrMissing)
-	want(t, "a host that knows nothing", b.Create(ctx, "once", 2, text("b")), share.ErrTaken)
-	create(t, b, "once", 6, text("b"))
-	want(t, "a host that was asleep", a.Create(ctx, "once", 6, text("a")), share.ErrTaken)
-	create(t, a, "once", 7, text("a"))
-	if n, err := b.Newest(ctx, "once", 9); err != nil || n != 9 {
+	want(t, "a host that knows nothing", second.Create(ctx, "once", 2, text("b")), share.ErrTaken)
+	create(t, second, "once", 6, text("b"))
+	want(t, "a host that was asleep", first.Create(ctx, "once", 6, text("a")), share.ErrTaken)
+	create(t, first, "once", 7, text("a"))
+	if n, err := second.Newest(ctx, "once", 9); err != nil || n != 9 {
 		t.Errorf("the newest, when 9 is known: %d, %v", n, err)
 	}
 }
 
-func bounds(t *testing.T, s, _ share.Store) {
+func bounds(t *testing.T, store, _ share.Store) {
 	ctx := t.Context()
 	most := bytes.Repeat([]byte{0, '\n', 255}, share.MostBytes/3)
-	create(t, s, "bounds", 1, most)
-	got, err := s.Get(ctx, "bounds", 1)
+	create(t, store, "bounds", 1, most)
+	got, err := store.Get(ctx, "bounds", 1)
 	if err != nil || !bytes.Equal(got, most) {
 		t.Errorf("a text of %d bytes comes back with %d: %v", len(most), len(got), err)
 	}
 	for _, size := range []int{0, share.MostBytes + 1} {
-		if s.Create(ctx, "bounds", 2, make([]byte, size)) == nil {
+		if store.Create(ctx, "bounds", 2, make([]byte, size)) == nil {
 			t.Errorf("a text of %d bytes is taken", size)
 		}
 	}
 	long := strings.Repeat("l", share.MostName)
 	for _, stream := range []string{"a", "0-_9", "a/b/c.d", "a/b=c", long, "", "/a", "a/", "a//b", ".", "a/../b", "a/.b",
 		"A", "a b", "a*", "a/>", "a\n", long + "l", "ä"} {
-		err := s.Create(ctx, stream, 1, text("x"))
+		err := store.Create(ctx, stream, 1, text("x"))
 		if good := slices.Contains([]string{"a", "0-_9", "a/b/c.d", long}, stream); good != (err == nil) {
 			t.Errorf("stream %q: %v", stream, err)
 		}
-		if _, nerr := s.Newest(ctx, stream, 0); (nerr == nil) != (err == nil) {
+		if _, nerr := store.Newest(ctx, stream, 0); (nerr == nil) != (err == nil) {
 			t.Errorf("newest of %q: %v", stream, nerr)
 		}
 	}
 	for _, n := range []int{0, -1, share.MostNumber + 1} {
-		if _, err := s.Get(ctx, "bounds", n); err == nil || errors.Is(err, share.ErrMissing) {
+		if _, err := store.Get(ctx, "bounds", n); err == nil || errors.Is(err, share.ErrMissing) {
 			t.Errorf("number %d: %v", n, err)
 		}
 	}
-	Newest(t, s, "a/b", 0) // the streams a and a/b/c.d are others
-	create(t, s, "a/b", 1, text("x"))
-	Newest(t, s, "a", 1)
+	Newest(t, store, "a/b", 0) // the streams a and a/b/c.d are others
+	create(t, store, "a/b", 1, text("x"))
+	Newest(t, store, "a", 1)
 }
 
 // deleted shows rules 6 and 11: what a pack holds and is deleted does not come back as the newest, a text that is kept
 // stops a host that knows nothing, and JetStream stops it anyway.
-func deleted(t *testing.T, a, b share.Store) {
+func deleted(t *testing.T, a, second share.Store) {
 	ctx := t.Context()
 	newest, first := 40, 7 // the latter is the first text of its holder
 	if lethetest.Long() {
@@ -149,40 +149,40 @@ func deleted(t *testing.T, a, b share.Store) {
 	keep := func(n int) bool { return n == 1 || n == first }
 	lethetest.Must(t, a.Delete(ctx, "deleted", newest-10, keep))
 	lethetest.Must(t, a.Delete(ctx, "deleted", newest-10, keep)) // again
-	Newest(t, b, "deleted", newest)
+	Newest(t, second, "deleted", newest)
 	for n := newest - 9; n <= newest; n++ {
-		if got, err := b.Get(ctx, "deleted", n); err != nil || !bytes.Equal(got, mine[n]) {
+		if got, err := second.Get(ctx, "deleted", n); err != nil || !bytes.Equal(got, mine[n]) {
 			t.Errorf("text %d is %q, %v", n, got, err)
 		}
 	}
 	for _, n := range []int{2, newest / 2, newest - 10} {
-		_, err := b.Get(ctx, "deleted", n)
+		_, err := second.Get(ctx, "deleted", n)
 		want(t, "get what was deleted", err, share.ErrMissing)
 	}
-	want(t, "a host that does not know of the next holder", b.Create(ctx, "deleted", first, text("stale")), share.ErrTaken)
+	want(t, "a host that does not know of the next holder", second.Create(ctx, "deleted", first, text("stale")), share.ErrTaken)
 	for _, n := range []int{first + 1, newest / 2, newest - 10} {
-		err := b.Create(ctx, "deleted", n, text("stale"))
+		err := second.Create(ctx, "deleted", n, text("stale"))
 		t.Logf("create of number %d, which was deleted: %v", n, err)
 		if err != nil {
 			want(t, "create what was deleted", err, share.ErrTaken)
 		}
 		Newest(t, a, "deleted", newest)
 	}
-	lethetest.Must(t, b.Delete(ctx, "deleted", newest+5, func(int) bool { return false })) // never the newest
+	lethetest.Must(t, second.Delete(ctx, "deleted", newest+5, func(int) bool { return false })) // never the newest
 	Newest(t, a, "deleted", newest)
-	_, err := b.Get(ctx, "deleted", newest-1)
+	_, err := second.Get(ctx, "deleted", newest-1)
 	want(t, "get the one before", err, share.ErrMissing)
-	if got, err := b.Get(ctx, "deleted", newest); err != nil || !bytes.Equal(got, mine[newest]) {
+	if got, err := second.Get(ctx, "deleted", newest); err != nil || !bytes.Equal(got, mine[newest]) {
 		t.Errorf("the newest text is %q, %v", got, err)
 	}
 	create(t, a, "deleted", newest+1, text("a"))
-	want(t, "create the last one again", b.Create(ctx, "deleted", newest+1, text("b")), share.ErrTaken)
+	want(t, "create the last one again", second.Create(ctx, "deleted", newest+1, text("b")), share.ErrTaken)
 }
 
-func list(t *testing.T, a, b share.Store) {
+func list(t *testing.T, a, second share.Store) {
 	for _, stream := range []string{"list/b.c/d", "list/a", "listing", "list/b"} {
 		create(t, a, stream, 1, text(stream))
-		create(t, b, stream, 2, text(stream))
+		create(t, second, stream, 2, text(stream))
 	}
 	for prefix, wanted := range map[string][]string{
 		"list/":    {"list/a", "list/b", "list/b.c/d"},
@@ -190,18 +190,18 @@ func list(t *testing.T, a, b share.Store) {
 		"list/b":   {"list/b", "list/b.c/d"},
 		"lost/and": nil,
 	} {
-		got, err := b.List(t.Context(), prefix)
+		got, err := second.List(t.Context(), prefix)
 		if err != nil || !slices.Equal(got, wanted) {
 			t.Errorf("streams %q: %q, %v", prefix, got, err)
 		}
 	}
 }
 
-func watch(t *testing.T, a, b share.Store) {
+func watch(t *testing.T, first, second share.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	create(t, b, "watch/other", 1, text("b"))
-	look := a.Watch(ctx, "watch/one", "watch/other")
+	create(t, second, "watch/other", 1, text("b"))
+	look := first.Watch(ctx, "watch/one", "watch/other")
 	heard := func(what string) {
 		t.Helper()
 		select {
@@ -212,11 +212,11 @@ func watch(t *testing.T, a, b share.Store) {
 	}
 	heard("at once")
 	for n := range 2 {
-		create(t, b, "watch/one", n+1, text("b"))
+		create(t, second, "watch/one", n+1, text("b"))
 		for seen := 0; seen <= n; { // a signal may be an old one
 			heard(fmt.Sprint("text ", n+1))
 			var err error
-			seen, err = a.Newest(ctx, "watch/one", 0)
+			seen, err = first.Newest(ctx, "watch/one", 0)
 			lethetest.Must(t, err)
 		}
 	}
@@ -227,27 +227,27 @@ func watch(t *testing.T, a, b share.Store) {
 func Away(t *testing.T, url string, leave, back func()) {
 	t.Helper()
 	const patience = 300 * time.Millisecond
-	s, patient := Open(t, url, patience), Open(t, url, time.Minute)
+	store, patient := Open(t, url, patience), Open(t, url, time.Minute)
 	create(t, patient, "away", 1, text("before"))
 	leave()
 	mine := text("meanwhile")
-	want(t, "create", s.Create(t.Context(), "away", 2, mine), share.ErrAway)
-	_, err := s.Get(t.Context(), "away", 1)
+	want(t, "create", store.Create(t.Context(), "away", 2, mine), share.ErrAway)
+	_, err := store.Get(t.Context(), "away", 1)
 	want(t, "get", err, share.ErrAway)
-	_, err = s.Newest(t.Context(), "away", 1)
+	_, err = store.Newest(t.Context(), "away", 1)
 	want(t, "newest", err, share.ErrAway)
-	want(t, "delete", s.Delete(t.Context(), "away", 1, nil), share.ErrAway)
-	_, err = s.List(t.Context(), "")
+	want(t, "delete", store.Delete(t.Context(), "away", 1, nil), share.ErrAway)
+	_, err = store.List(t.Context(), "")
 	want(t, "list", err, share.ErrAway)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	want(t, "create when the caller is gone", s.Create(ended, "away", 2, mine), share.ErrAway)
+	want(t, "create when the caller is gone", store.Create(ended, "away", 2, mine), share.ErrAway)
 	late := Open(t, url, patience) // a host that starts meanwhile
 	_, err = late.Newest(t.Context(), "away", 0)
 	want(t, "newest of a host that starts", err, share.ErrAway)
 	t.Logf("callers are told: %v", err)
 	back()
-	lethetest.Eventually(t, "the store is back", func() bool { return s.Create(t.Context(), "away", 2, mine) == nil })
+	lethetest.Eventually(t, "the store is back", func() bool { return store.Create(t.Context(), "away", 2, mine) == nil })
 	lethetest.Eventually(t, "the store is back", func() bool {
 		n, err := late.Newest(t.Context(), "away", 0)
 		return err == nil && n == 2

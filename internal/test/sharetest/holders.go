@@ -50,10 +50,14 @@ func (h *Holders) Run(t *testing.T) {
 	defer cancel()
 	var all sync.WaitGroup
 	for i := range h.Hosts {
-		x := &host{Holders: h, s: Open(t, h.URL, 0), name: fmt.Sprint("h", i)}
+		host := &host{Holders: h, s: Open(t, h.URL, 0), name: fmt.Sprint("h", i)}
 		all.Go(func() {
 			for ctx.Err() == nil {
-				if err := x.live(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, share.ErrAway) {
+				err := host.live(ctx)
+				if err == nil || errors.Is(err, share.ErrAway) {
+					continue
+				}
+				if ctx.Err() == nil {
 					t.Error(err)
 				}
 			}
@@ -103,7 +107,9 @@ func (x *host) live(ctx context.Context) error {
 		return err
 	}
 	nap()
-	if again, err := x.s.Newest(ctx, x.Stream, 0); !x.Once && (err != nil || again != n) {
+	again, err := x.s.Newest(ctx, x.Stream, 0)
+	isNewest := err == nil && again == n
+	if !x.Once && !isNewest {
 		return err // somebody was faster; this text counts for nothing
 	}
 	x.mu.Lock()
@@ -123,7 +129,7 @@ func (x *host) live(ctx context.Context) error {
 	return x.pack(ctx, n-1)
 }
 
-// pack puts texts into the pack, up to one that this host knows to be there, and deletes them.
+// pack puts texts into the pack, up to a text that this host knows to be there, and deletes them.
 func (x *host) pack(ctx context.Context, upto int) error {
 	x.mu.Lock()
 	from := len(x.packed) + 1
@@ -157,8 +163,8 @@ func (x *host) pack(ctx context.Context, upto int) error {
 }
 
 func (h *Holders) check(t *testing.T) {
-	s := Open(t, h.Direct, time.Minute)
-	newest, err := s.Newest(t.Context(), h.Stream, 0)
+	store := Open(t, h.Direct, time.Minute)
+	newest, err := store.Newest(t.Context(), h.Stream, 0)
 	lethetest.Must(t, err)
 	before := ""
 	for n := 1; n <= newest; n++ {
@@ -166,7 +172,7 @@ func (h *Holders) check(t *testing.T) {
 		if n <= len(h.packed) {
 			text = h.packed[n-1]
 		} else {
-			got, err := s.Get(t.Context(), h.Stream, n)
+			got, err := store.Get(t.Context(), h.Stream, n)
 			if err != nil {
 				t.Errorf("text %d: %v", n, err)
 			}
@@ -177,7 +183,9 @@ func (h *Holders) check(t *testing.T) {
 			t.Errorf("text %d is of %s, and the one before of %s", n, who, before)
 		}
 		before = who
-		if acked := h.acked[n]; acked != "" && acked != text && !strings.Contains(acked, " take ") {
+		acked := h.acked[n]
+		isOther := acked != "" && acked != text
+		if isOther && !strings.Contains(acked, " take ") {
 			t.Errorf("text %d is %q, and %q was acked", n, text, acked)
 		}
 		delete(h.acked, n)

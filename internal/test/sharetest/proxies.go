@@ -17,10 +17,10 @@ import (
 	"lethe/internal/test/lethetest"
 )
 
-// Faults says what a proxy does. It can change while the proxy runs.
+// Faults steers a proxy. It can change while the proxy runs.
 type Faults struct {
-	Lose atomic.Int64 // each so many answers are lost; none if 0
-	Late atomic.Int64 // each so many requests get no answer, and arrive up to a second later, some of them twice
+	Lose atomic.Int64 // each so many answers are lost; 0: every answer comes
+	Late atomic.Int64 // each so many requests get no answer, and arrive up to a second later, some twice
 	Away atomic.Bool  // connections are refused, and those there are end
 	Deaf atomic.Bool  // requests do not arrive; answers do
 	// Before, if set, sees each HTTP request first.
@@ -69,7 +69,8 @@ func (f *Faults) HTTP(t testing.TB, server string) string {
 	}
 	p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || f.Away.Load() || f.Deaf.Load() {
+		isUnreachable := f.Away.Load() || f.Deaf.Load()
+		if err != nil || isUnreachable {
 			panic(http.ErrAbortHandler)
 		}
 		if f.Before != nil {
@@ -107,12 +108,12 @@ func (f *Faults) HTTP(t testing.TB, server string) string {
 // NATS is a proxy before a NATS server; it returns its address.
 func (f *Faults) NATS(t testing.TB, server string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	lethetest.Must(t, err)
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
-			client, err := l.Accept()
+			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
@@ -140,10 +141,10 @@ func (f *Faults) NATS(t testing.TB, server string) string {
 			})
 		}
 	}()
-	return l.Addr().String()
+	return listener.Addr().String()
 }
 
-// pass copies the frames of NATS's protocol for which good holds, until one side ends.
+// pass copies the frames of NATS's protocol that good lets through, until one side ends.
 func (f *Faults) pass(from, to net.Conn, good func(frame []byte) bool) {
 	defer from.Close()
 	defer to.Close()

@@ -19,7 +19,7 @@ import (
 	"lethe/internal/test/lethetest"
 )
 
-// told is what Create has returned for a text: nil or ErrTaken.
+// told is the result of Create for a text: nil or ErrTaken.
 type told struct {
 	N     int
 	Text  string
@@ -78,24 +78,24 @@ func (r *Race) count() int {
 	return len(r.acked)
 }
 
-func (r *Race) tell(t *testing.T, x told) {
+func (r *Race) tell(t *testing.T, told told) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if x.Taken {
-		r.taken[x.Text] = true
+	if told.Taken {
+		r.taken[told.Text] = true
 		return
 	}
-	if was := r.acked[x.N]; was != "" {
-		t.Errorf("number %d was given to two writers: %q and %q", x.N, was, x.Text)
+	if was := r.acked[told.N]; was != "" {
+		t.Errorf("number %d was given to two writers: %q and %q", told.N, was, told.Text)
 	}
-	r.acked[x.N] = x.Text
+	r.acked[told.N] = told.Text
 }
 
-// writer creates the next number, again and again, until ctx ends, as each host does: bytes do not change until it is
-// known what became of them.
-func writer(ctx context.Context, s share.Store, stream, who string, tell func(told)) error {
+// writer creates the next number, again and again, until ctx ends, as each host does: bytes do not change until
+// their fate is known.
+func writer(ctx context.Context, store share.Store, stream, who string, tell func(told)) error {
 	for count := 0; ctx.Err() == nil; count++ {
-		n, err := s.Newest(ctx, stream, 0)
+		n, err := store.Newest(ctx, stream, 0)
 		if errors.Is(err, share.ErrAway) {
 			continue
 		}
@@ -105,12 +105,12 @@ func writer(ctx context.Context, s share.Store, stream, who string, tell func(to
 		mine := fmt.Sprintf("%s %d %s", who, count, rand.Text())
 		err = share.ErrAway
 		for errors.Is(err, share.ErrAway) && ctx.Err() == nil {
-			err = s.Create(ctx, stream, n+1, []byte(mine))
+			err = store.Create(ctx, stream, n+1, []byte(mine))
 		}
 		switch {
 		case err == nil:
 			tell(told{n + 1, mine, false})
-			after, err := s.Newest(ctx, stream, 0)
+			after, err := store.Newest(ctx, stream, 0)
 			if err == nil && after <= n {
 				return fmt.Errorf("%s has created %d, and the newest is %d", who, n+1, after)
 			}
@@ -124,21 +124,21 @@ func writer(ctx context.Context, s share.Store, stream, who string, tell func(to
 	return nil
 }
 
-// orders are what a process of writers is told.
+// orders are the orders to a process of writers.
 type orders struct{ URL, Stream, Who string }
 
 // write is the role of a writer: it prints what it was told, a line each, until it is killed.
 func write(role string) {
-	var o orders
-	if err := json.Unmarshal([]byte(role), &o); err != nil {
+	var orders orders
+	if err := json.Unmarshal([]byte(role), &orders); err != nil {
 		panic(err)
 	}
-	s, err := share.Open(o.URL, 0)
+	store, err := share.Open(orders.URL, 0)
 	if err != nil {
 		panic(err)
 	}
 	out := json.NewEncoder(os.Stdout)
-	if err := writer(context.Background(), s, o.Stream, o.Who, func(x told) { _ = out.Encode(x) }); err != nil {
+	if err := writer(context.Background(), store, orders.Stream, orders.Who, func(x told) { _ = out.Encode(x) }); err != nil {
 		fmt.Println(err)
 	}
 }
@@ -152,16 +152,16 @@ func (r *Race) process(ctx context.Context, t *testing.T, who string) {
 			t.Error(err)
 			return
 		}
-		p := run(t, "write "+string(role), in)
+		process := run(t, "write "+string(role), in)
 		in.Close()
-		over := context.AfterFunc(ctx, func() { _ = p.Process.Kill() })
+		over := context.AfterFunc(ctx, func() { _ = process.Process.Kill() })
 		if r.Torment {
-			go p.torment(ctx)
+			go process.torment(ctx)
 		}
 		r.read(t, out)
 		out.Close()
 		over()
-		_ = p.Wait()
+		_ = process.Wait()
 	}
 }
 
@@ -185,22 +185,22 @@ func (p *process) torment(ctx context.Context) {
 func (r *Race) read(t *testing.T, out io.Reader) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		var x told
-		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
+		var told told
+		if err := json.Unmarshal(lines.Bytes(), &told); err != nil {
 			t.Errorf("a writer says %q", lines.Text())
 			continue
 		}
-		r.tell(t, x)
+		r.tell(t, told)
 	}
 }
 
 func (r *Race) check(t *testing.T) {
-	s := Open(t, r.Direct, time.Minute)
-	newest, err := s.Newest(t.Context(), r.Stream, 0)
+	store := Open(t, r.Direct, time.Minute)
+	newest, err := store.Newest(t.Context(), r.Stream, 0)
 	lethetest.Must(t, err)
 	lost, unsaid := 0, 0
 	for n := 1; n <= newest; n++ {
-		got, err := s.Get(t.Context(), r.Stream, n)
+		got, err := store.Get(t.Context(), r.Stream, n)
 		if err != nil {
 			t.Errorf("%v", err)
 		}

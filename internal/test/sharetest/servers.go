@@ -1,5 +1,5 @@
-// Package sharetest has the servers to which a store is put, as processes that can be killed and stopped, proxies that
-// lose and delay what passes, and the contract that each store keeps.
+// Package sharetest has servers for stores, as processes that can be killed and stopped, proxies that lose and delay
+// what passes, and the contract that each store keeps.
 //
 // A test binary that uses it calls Main or Serve from TestMain: the processes are the binary itself.
 package sharetest
@@ -29,7 +29,7 @@ import (
 
 const roleVariable = "LETHE_SHARETEST"
 
-// Main runs the tests, after which no goroutine may be left, or the process that one of them started.
+// Main runs the tests, which may leave behind neither a goroutine nor a process.
 func Main(m *testing.M) {
 	Serve()
 	goleak.VerifyTestMain(m)
@@ -83,7 +83,7 @@ func (p *process) kill() {
 	_ = p.Wait()
 }
 
-// node is how one NATS server is set up.
+// node is the set-up of one NATS server.
 type node struct {
 	Name, Dir           string
 	Port, Peer, Monitor int
@@ -92,7 +92,7 @@ type node struct {
 	Guard               *Guard
 }
 
-// Guard makes a server insist on TLS and on a user, who may publish and subscribe to what is named.
+// Guard makes a server insist on TLS and on a user, who may publish and subscribe to the named subjects.
 type Guard struct {
 	CertFile, KeyFile, User, Password string
 	Publish, Subscribe                []string
@@ -110,22 +110,22 @@ func (g *Guard) set(o *server.Options) error {
 
 // serve is the role of a NATS server.
 func serve(role string) {
-	var n node
-	if err := json.Unmarshal([]byte(role), &n); err != nil {
+	var node node
+	if err := json.Unmarshal([]byte(role), &node); err != nil {
 		panic(err)
 	}
 	options := &server.Options{
-		ServerName: n.Name, Host: "127.0.0.1", Port: n.Port, HTTPHost: "127.0.0.1", HTTPPort: n.Monitor,
-		JetStream: true, StoreDir: n.Dir, SyncAlways: !n.Lazy, NoLog: os.Getenv("LETHE_NATS_LOG") == "", NoSigs: true,
+		ServerName: node.Name, Host: "127.0.0.1", Port: node.Port, HTTPHost: "127.0.0.1", HTTPPort: node.Monitor,
+		JetStream: true, StoreDir: node.Dir, SyncAlways: !node.Lazy, NoLog: os.Getenv("LETHE_NATS_LOG") == "", NoSigs: true,
 	}
-	if len(n.Peers) > 0 {
-		options.Cluster = server.ClusterOpts{Name: "home", Host: "127.0.0.1", Port: n.Peer, NoAdvertise: true}
+	if len(node.Peers) > 0 {
+		options.Cluster = server.ClusterOpts{Name: "home", Host: "127.0.0.1", Port: node.Peer, NoAdvertise: true}
 	}
-	for _, peer := range n.Peers {
+	for _, peer := range node.Peers {
 		options.Routes = append(options.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", peer)})
 	}
-	if n.Guard != nil {
-		if err := n.Guard.set(options); err != nil {
+	if node.Guard != nil {
+		if err := node.Guard.set(options); err != nil {
 			panic(err)
 		}
 	}
@@ -143,10 +143,10 @@ func ports(t testing.TB, n int) []int {
 	t.Helper()
 	var out []int
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		lethetest.Must(t, err)
-		defer l.Close()
-		out = append(out, l.Addr().(*net.TCPAddr).Port)
+		defer listener.Close()
+		out = append(out, listener.Addr().(*net.TCPAddr).Port)
 	}
 	return out
 }
@@ -161,31 +161,31 @@ type Cluster struct {
 // NATS starts one server or three, which sync each write unless they are lazy, and waits until they serve.
 func NATS(t testing.TB, servers int, lazy bool) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, runs: make([]*process, servers)}
+	cluster := &Cluster{t: t, runs: make([]*process, servers)}
 	free := ports(t, 3*servers)
 	dir := t.TempDir()
 	for i := range servers {
-		n := node{Name: fmt.Sprint("n", i), Dir: filepath.Join(dir, fmt.Sprint(i)), Lazy: lazy}
-		n.Port, n.Peer, n.Monitor = free[i], free[servers+i], free[2*servers+i]
+		node := node{Name: fmt.Sprint("n", i), Dir: filepath.Join(dir, fmt.Sprint(i)), Lazy: lazy}
+		node.Port, node.Peer, node.Monitor = free[i], free[servers+i], free[2*servers+i]
 		if servers > 1 {
-			n.Peers = free[servers : 2*servers]
+			node.Peers = free[servers : 2*servers]
 		}
-		c.nodes = append(c.nodes, n)
+		cluster.nodes = append(cluster.nodes, node)
 	}
 	for i := range servers {
-		c.Start(i)
+		cluster.Start(i)
 	}
-	return c
+	return cluster
 }
 
 // Guarded starts one server with a guard, and returns its address.
 func Guarded(t testing.TB, g *Guard) string {
 	t.Helper()
 	free := ports(t, 2)
-	c := &Cluster{t: t, runs: make([]*process, 1)}
-	c.nodes = []node{{Name: "n0", Dir: t.TempDir(), Port: free[0], Monitor: free[1], Guard: g}}
-	c.Start(0)
-	return c.Addresses()[0]
+	cluster := &Cluster{t: t, runs: make([]*process, 1)}
+	cluster.nodes = []node{{Name: "n0", Dir: t.TempDir(), Port: free[0], Monitor: free[1], Guard: g}}
+	cluster.Start(0)
+	return cluster.Addresses()[0]
 }
 
 // Start starts a server that does not run.
@@ -207,7 +207,7 @@ func (c *Cluster) Addresses() (all []string) {
 	return all
 }
 
-// URL returns that of a home in the cluster, by way of proxies if there are any.
+// URL returns the URL of a home in the cluster, by way of proxies if there are any.
 func (c *Cluster) URL(home string, proxies ...string) string {
 	if len(proxies) == 0 {
 		proxies = c.Addresses()
@@ -218,7 +218,7 @@ func (c *Cluster) URL(home string, proxies ...string) string {
 // Leader returns the number of the server that leads the JetStream stream of a home, or -1.
 func (c *Cluster) Leader(home string) int {
 	client := http.Client{Timeout: time.Second}
-	for i, n := range c.nodes {
+	for i, node := range c.nodes {
 		var told struct {
 			Accounts []struct {
 				Streams []struct {
@@ -227,7 +227,7 @@ func (c *Cluster) Leader(home string) int {
 				} `json:"stream_detail"`
 			} `json:"account_details"`
 		}
-		got, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/jsz?streams=true", n.Monitor))
+		got, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/jsz?streams=true", node.Monitor))
 		if err != nil {
 			continue
 		}
@@ -235,7 +235,8 @@ func (c *Cluster) Leader(home string) int {
 		got.Body.Close()
 		for _, account := range told.Accounts {
 			for _, stream := range account.Streams {
-				if err == nil && stream.Name == home && stream.Cluster.Leader == n.Name {
+				leads := stream.Name == home && stream.Cluster.Leader == node.Name
+				if err == nil && leads {
 					return i
 				}
 			}
@@ -274,14 +275,14 @@ func (c *Cluster) Torment(ctx context.Context, home string) {
 
 // Messages returns how many messages the clients that are connected have sent to the servers and got from them.
 func (c *Cluster) Messages() (all int64) {
-	for _, n := range c.nodes {
+	for _, node := range c.nodes {
 		var told struct {
 			Connections []struct {
 				In  int64 `json:"in_msgs"`
 				Out int64 `json:"out_msgs"`
 			}
 		}
-		got, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/connz", n.Monitor))
+		got, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/connz", node.Monitor))
 		lethetest.Must(c.t, err)
 		lethetest.Must(c.t, json.NewDecoder(got.Body).Decode(&told))
 		got.Body.Close()
