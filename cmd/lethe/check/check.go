@@ -161,25 +161,25 @@ type checker struct {
 
 // Home checks some lives and the blobs that they refer to, or the whole home. It changes nothing, and identities may
 // run.
-func Home(h home.Home, store *blobs.Store, o Options) (*Report, error) {
-	c := &checker{o: o, home: h, store: store, key: "none", began: time.Now(), named: map[blobs.Hash]bool{}}
+func Home(place home.Home, store *blobs.Store, options Options) (*Report, error) {
+	c := &checker{o: options, home: place, store: store, key: "none", began: time.Now(), named: map[blobs.Hash]bool{}}
 	c.Findings, c.Proofs = []Finding{}, []Verdict{}
-	if key, err := life.ReadKey(h.Dir); err == nil {
+	if key, err := life.ReadKey(place.Dir); err == nil {
 		c.key = key.Public()
 	}
 	err := store.Each(func(blobs.Hash) error { c.of++; return nil })
-	lives := o.Lives
-	if o.Lives == nil {
-		all, lerr := h.List()
+	lives := options.Lives
+	if options.Lives == nil {
+		all, lerr := place.List()
 		lives, err = all, errors.Join(err, lerr)
 	}
 	for _, id := range lives {
-		if c.life(id); o.Lives != nil {
+		if c.life(id); options.Lives != nil {
 			err = errors.Join(err, c.files(id.Dir))
 		}
 	}
-	if o.Lives == nil {
-		err = errors.Join(err, c.unnamed(), c.files(h.Dir))
+	if options.Lives == nil {
+		err = errors.Join(err, c.unnamed(), c.files(place.Dir))
 	}
 	slices.SortStableFunc(c.Findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Level, b.Level), strings.Compare(a.Kind, b.Kind))
@@ -189,20 +189,20 @@ func Home(h home.Home, store *blobs.Store, o Options) (*Report, error) {
 
 // find notes a finding. fix may be nil.
 func (c *checker) find(kind, path, what string, fix func() error) {
-	k := kinds[slices.IndexFunc(kinds, func(k class) bool { return k.Kind == kind })]
-	c.Findings = append(c.Findings, Finding{k, strings.TrimPrefix(path, c.home.Dir+"/"), what, fix})
-	if k.Level == Fault {
+	found := kinds[slices.IndexFunc(kinds, func(class class) bool { return class.Kind == kind })]
+	c.Findings = append(c.Findings, Finding{found, strings.TrimPrefix(path, c.home.Dir+"/"), what, fix})
+	if found.Level == Fault {
 		c.Faults++
 	}
 }
 
 // count counts a blob that was read.
-func (c *checker) count(b blobs.Blob) {
-	if c.named[b.Hash] {
+func (c *checker) count(blob blobs.Blob) {
+	if c.named[blob.Hash] {
 		return
 	}
-	c.named[b.Hash] = true
-	c.Blobs, c.Bytes = c.Blobs+1, c.Bytes+int64(len(b.Body))
+	c.named[blob.Hash] = true
+	c.Blobs, c.Bytes = c.Blobs+1, c.Bytes+int64(len(blob.Body))
 	if c.o.Tell != nil {
 		c.o.Tell(c.Blobs, c.of, c.Bytes)
 	}
@@ -213,17 +213,17 @@ func (c *checker) count(b blobs.Blob) {
 func (c *checker) unnamed() error {
 	heard := map[blobs.Hash]bool{}
 	err := mentioned(c.home, c.store, heard)
-	return errors.Join(err, c.store.Each(func(h blobs.Hash) error {
-		if c.named[h] {
+	return errors.Join(err, c.store.Each(func(hash blobs.Hash) error {
+		if c.named[hash] {
 			return nil
 		}
-		b, err := c.store.Get(h)
-		kind, path := "stray file", c.store.Path(h)
-		if heard[h] {
+		blob, err := c.store.Get(hash)
+		kind, path := "stray file", c.store.Path(hash)
+		if heard[hash] {
 			kind = "damaged blob"
 		}
 		if err == nil {
-			c.count(b)
+			c.count(blob)
 		} else if !errors.Is(err, blobs.ErrNotFound) { // erased or moved since it was listed
 			c.find(kind, path, err.Error(), func() error { return c.aside(path) })
 		}

@@ -45,35 +45,43 @@ func valid(name string, data []byte) bool {
 
 // files checks the files in a directory of the home and below: their modes and forms, and whether anything needs them.
 func (c *checker) files(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		inBlobs := strings.HasPrefix(path, c.home.Blobs()+"/")
-		if err != nil || inBlobs && (d.IsDir() || len(d.Name()) == 61) { // those are held against their names
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
 			return err
 		}
-		servers := filepath.Dir(path) == filepath.Join(c.home.Dir, "mcp") // what is theirs, they know
-		if d.IsDir() && (servers || slices.Contains(foreign, d.Name())) {
+		inBlobs := strings.HasPrefix(path, c.home.Blobs()+"/")
+		isBlob := entry.IsDir() || len(entry.Name()) == 61 // checked against its name
+		if inBlobs && isBlob {
+			return nil
+		}
+		ofServer := filepath.Dir(path) == filepath.Join(c.home.Dir, "mcp")
+		isForeign := ofServer || slices.Contains(foreign, entry.Name())
+		if entry.IsDir() && isForeign {
 			return fs.SkipDir
 		}
-		fi, err := d.Info()
-		if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
+		info, err := entry.Info()
+		if err != nil || info.Mode()&fs.ModeSymlink != 0 {
 			return nil
 		}
 		below, _ := filepath.Rel(c.home.Dir, path)
 		top, _, _ := strings.Cut(below, "/")
 		own := slices.Contains(peoples, top)
-		c.mode(path, fi, own)
-		if !own && !d.IsDir() && time.Since(fi.ModTime()) >= young {
-			c.file(path, fi, inBlobs)
+		c.mode(path, info, own)
+		if own || entry.IsDir() {
+			return nil
+		}
+		if time.Since(info.ModTime()) >= young {
+			c.file(path, info, inBlobs)
 		}
 		return nil
 	})
 }
 
 // file checks one file; left: nothing needs it.
-func (c *checker) file(path string, fi fs.FileInfo, left bool) {
-	name, aside := fi.Name(), func() error { return c.aside(path) }
+func (c *checker) file(path string, info fs.FileInfo, left bool) {
+	name, aside := info.Name(), func() error { return c.aside(path) }
 	if left || slices.ContainsFunc(temporary, func(part string) bool { return strings.Contains(name, part) }) {
-		c.find("stray file", path, fmt.Sprintf("%d bytes of %s", fi.Size(), fi.ModTime().Format(time.DateTime)), aside)
+		c.find("stray file", path, fmt.Sprintf("%d bytes of %s", info.Size(), info.ModTime().Format(time.DateTime)), aside)
 		return
 	}
 	data, _, err := durable.ReadRegular(path, 1<<28)
@@ -85,25 +93,33 @@ func (c *checker) file(path string, fi fs.FileInfo, left bool) {
 // mode checks that directories and the key are closed to others: nobody else reaches a file in a closed directory.
 // People's own files keep their modes, but others may not change them.
 func (c *checker) mode(path string, fi fs.FileInfo, own bool) {
-	has, want, kind := fi.Mode().Perm(), fs.FileMode(0o700), "wrong mode"
-	wrong := fi.IsDir() && (has&0o077 != 0 || has&want != want)
+	has, kind := fi.Mode().Perm(), "wrong mode"
+	want, isRight := has, true
 	switch {
 	case own:
 		want = has &^ 0o022
-		wrong = has != want
+		isRight = has == want
 	case path == filepath.Join(c.home.Dir, "key"):
 		want, kind = 0o600, "open key"
-		wrong = has&0o077 != 0 || has&want != want
+		isRight = closed(has, want)
+	case fi.IsDir():
+		want = 0o700
+		isRight = closed(has, want)
 	}
-	if wrong {
-		c.find(kind, path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
-			if err := os.Chmod(path, want); !errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
-				return err
-			}
+	if isRight {
+		return
+	}
+	c.find(kind, path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
+		err := os.Chmod(path, want)
+		if errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
 			return nil
-		})
-	}
+		}
+		return err
+	})
 }
+
+// closed reports whether a mode keeps others out, and lets the owner do all that needed lets.
+func closed(mode, needed fs.FileMode) bool { return mode&0o077 == 0 && mode&needed == needed }
 
 // beside checks the files beside a log.
 func (f *folder) beside() {

@@ -64,7 +64,8 @@ func (c *checker) life(id home.Identity) {
 	if _, err := f.s.Conserved(); err != nil {
 		f.find("lost entry", id.LIFE(), err.Error(), nil)
 	}
-	if v.Fault != nil && (c.Faults == faults || c.o.Against != nil) { // otherwise it would tell of the same
+	isNews := c.Faults == faults || c.o.Against != nil // else another finding tells of it
+	if v.Fault != nil && isNews {
 		f.find("altered life", id.LIFE(), v.Altered, nil)
 	}
 	f.beside()
@@ -84,37 +85,40 @@ func (f *folder) line(e life.Event, texts []home.Text) {
 }
 
 // fold applies a line. Another text stands in for a missing one, so that the lines behind it are checked, too.
-func (f *folder) fold(e life.Event, texts []home.Text) error {
+func (f *folder) fold(line life.Event, texts []home.Text) error {
 	var bodies []mind.Body
 	parent, changed := f.s.LastBlob, false
-	for i, t := range texts {
-		body := t.Body
-		if t.Err != nil {
-			body = f.standIn(e)
-			m := blobs.Meta{At: e.At, Gist: e.Refs[i].Gist, Life: f.id.Self, Parent: parent}
-			if e.Kind == "boot" {
-				m.Life = ""
+	for i, text := range texts {
+		body := text.Body
+		if text.Err != nil {
+			body = f.standIn(line)
+			meta := blobs.Meta{At: line.At, Gist: line.Refs[i].Gist, Life: f.id.Self, Parent: parent}
+			if line.Kind == "boot" {
+				meta.Life = ""
 			}
-			f.miss(t.Hash, m, body, fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), t.Err), blobs.Encode(m, f.lines(e)))
+			what := fmt.Sprintf("%s %s: %v", line.Kind, line.Arg(0), text.Err)
+			f.miss(text.Hash, meta, body, what, blobs.Encode(meta, f.lines(line)))
 		}
-		changed = changed || t.Err != nil || t.Gone != nil
-		bodies = append(bodies, mind.Body{Hash: t.Hash, Data: body})
-		parent = t.Hash
+		if text.Err != nil || text.Gone != nil {
+			changed = true
+		}
+		bodies = append(bodies, mind.Body{Hash: text.Hash, Data: body})
+		parent = text.Hash
 	}
 	f.altered = f.altered || changed
-	if e.Kind == life.Epoch && len(bodies) == 1 {
-		if err := f.epoch(e, bodies[0].Data); err != nil {
+	if line.Kind == life.Epoch && len(bodies) == 1 {
+		if err := f.epoch(line, bodies[0].Data); err != nil {
 			return err
 		}
 		f.altered = changed
 	}
-	f.spending.Line(e)
-	return f.s.Apply(e, bodies...)
+	f.spending.Line(line)
+	return f.s.Apply(line, bodies...)
 }
 
 // epoch compares a snapshot with the state that the lines before it make, and goes on from the snapshot. Programs from
 // before seals kept some of it otherwise.
-func (f *folder) epoch(e life.Event, snapshot []byte) error {
+func (f *folder) epoch(line life.Event, snapshot []byte) error {
 	f.s.Carry(f.spending.Encode())
 	folded, err := f.s.Snapshot()
 	if err != nil || bytes.Equal(folded, snapshot) {
@@ -127,53 +131,57 @@ func (f *folder) epoch(e life.Event, snapshot []byte) error {
 	if f.spending, err = budget.Fold(f.s.Carried, nil, f.s.Usage.USD); err != nil {
 		return err
 	}
-	why := e.Get("why")
+	why := line.Get("why")
 	all := why == "count" || why == "stop"
-	free := why == "fork" || why == blobs.Erased || f.altered || f.v.Seals == 0
-	if !free && !bytes.Equal(before.Determined(all), f.s.Determined(all)) {
-		f.find("differing epoch", f.where(), "epoch "+e.Arg(0)+" is not what the lines before it make", nil)
+	isNewState := why == "fork" || why == blobs.Erased
+	if isNewState || f.altered {
+		return nil
+	}
+	isSealed := f.v.Seals > 0
+	if isSealed && !bytes.Equal(before.Determined(all), f.s.Determined(all)) {
+		f.find("differing epoch", f.where(), "epoch "+line.Arg(0)+" is not what the lines before it make", nil)
 	}
 	return nil
 }
 
 // text returns a text that a snapshot names, or its stand-in: only the snapshot names a person's edit.
-func (f *folder) text(h blobs.Hash) ([]byte, error) {
-	b, err := f.store.Get(h)
+func (f *folder) text(hash blobs.Hash) ([]byte, error) {
+	blob, err := f.store.Get(hash)
 	if err == nil {
-		return b.Body, nil
+		return blob.Body, nil
 	}
-	if stands, ok := f.stand[[8]byte(h[:8])]; ok {
+	if stands, ok := f.stand[[8]byte(hash[:8])]; ok {
 		return stands, nil
 	}
 	return mind.Answer{Text: LostText}.Encode(), nil
 }
 
-// miss notes a text that is named and missing. Its metadata are like m, and body can stand in its place; one of candidates
+// miss notes a text that is named and missing. Its metadata are like meta, and body can stand in its place; one of candidates
 // may be its file.
-func (f *folder) miss(h blobs.Hash, m blobs.Meta, body []byte, what string, candidates ...[]byte) {
-	if f.named[h] = true; f.stand[[8]byte(h[:8])] != nil {
+func (f *folder) miss(hash blobs.Hash, meta blobs.Meta, body []byte, what string, candidates ...[]byte) {
+	if f.named[hash] = true; f.stand[[8]byte(hash[:8])] != nil {
 		return
 	}
-	fix := func() error { return f.replace(h, m, body, candidates...) }
-	if home.IsSnapshot(blobs.Blob{Meta: m}) && len(f.stand) > 0 { // it has to name the tombstones of the others
+	fix := func() error { return f.replace(hash, meta, body, candidates...) }
+	if home.IsSnapshot(blobs.Blob{Meta: meta}) && len(f.stand) > 0 { // it has to name the tombstones of the others
 		fix = nil
 	}
-	f.stand[[8]byte(h[:8])] = body
+	f.stand[[8]byte(hash[:8])] = body
 	f.find("missing blob", f.where(), what, fix)
 }
 
 // standIn is a text that folds in the place of a missing one.
 func (f *folder) standIn(line life.Event) []byte {
 	body := []byte(LostText)
-	switch e, _ := event.Parse(line); e := e.(type) {
+	switch parsed, _ := event.Parse(line); parsed := parsed.(type) {
 	case event.Boot:
 		body, _, _ = durable.ReadRegular(filepath.Join(f.id.Dir, "SOUL.md"), 1<<28)
 	case event.Epoch:
-		body, _ = f.s.StandIn(e.K)
+		body, _ = f.s.StandIn(parsed.K)
 	case event.Reply:
-		body = mind.Answer{Text: LostText, Calls: f.calls(e.N)}.Encode()
+		body = mind.Answer{Text: LostText, Calls: f.calls(parsed.N)}.Encode()
 	case event.Asked:
-		body = f.ask(e).Encode()
+		body = f.ask(parsed).Encode()
 	}
 	return body
 }

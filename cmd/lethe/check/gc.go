@@ -35,57 +35,60 @@ var ErrInUse = errors.New("running")
 // Collect finds the blobs that no life, room or bridge's state names. With move it moves them to lost+found/gc-DATE, and
 // removes for good directories there after 30 days. It holds the locks of all identities and bridges meanwhile, and nobody
 // is booted. It refuses where a life refers to a missing blob, or a seal says that its lines were altered.
-func Collect(h home.Home, store *blobs.Store, move bool) (g Garbage, err error) {
-	release, err := holdAll(h)
+func Collect(place home.Home, store *blobs.Store, move bool) (garbage Garbage, err error) {
+	release, err := holdAll(place)
 	defer release()
 	if err != nil {
-		return g, err
+		return garbage, err
 	}
-	keep, err := referred(h, store)
+	keep, err := referred(place, store)
 	if err != nil {
-		return g, fmt.Errorf("what is referred to is not all known: %w", err)
+		return garbage, fmt.Errorf("what is referred to is not all known: %w", err)
 	}
 	now := time.Now()
 	err = store.Each(func(hash blobs.Hash) error {
 		path := store.Path(hash)
-		fi, err := os.Lstat(path)
-		if err != nil || keep[hash] || now.Sub(fi.ModTime()) < fresh {
+		info, err := os.Lstat(path)
+		if err != nil || keep[hash] {
 			return nil
 		}
-		b, err := store.Get(hash)
-		upload := b.Life == "" && now.Sub(b.At) < keepFor
+		if now.Sub(info.ModTime()) < fresh {
+			return nil
+		}
+		blob, err := store.Get(hash)
+		upload := blob.Life == "" && now.Sub(blob.At) < keepFor
 		if err != nil || upload { // Home tells of damaged blobs
 			return nil
 		}
-		g.Blobs, g.Bytes = g.Blobs+1, g.Bytes+fi.Size()
+		garbage.Blobs, garbage.Bytes = garbage.Blobs+1, garbage.Bytes+info.Size()
 		if !move {
 			return nil
 		}
-		return moveAside(h, path, now.UTC().Format(gcDay))
+		return moveAside(place, path, now.UTC().Format(gcDay))
 	})
-	old, _ := filepath.Glob(filepath.Join(h.Dir, lostFound, "gc-*"))
+	old, _ := filepath.Glob(filepath.Join(place.Dir, lostFound, "gc-*"))
 	for _, dir := range old {
 		day, bad := time.Parse(gcDay, filepath.Base(dir))
 		if bad != nil || now.Sub(day) <= keepFor {
 			continue
 		}
-		g.Removed = append(g.Removed, strings.TrimPrefix(dir, h.Dir+"/"))
+		garbage.Removed = append(garbage.Removed, strings.TrimPrefix(dir, place.Dir+"/"))
 		if move {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}
-	return g, err
+	return garbage, err
 }
 
 // referred are the blobs that lives, rooms and bridges' state name.
-func referred(h home.Home, store *blobs.Store) (map[blobs.Hash]bool, error) {
+func referred(place home.Home, store *blobs.Store) (map[blobs.Hash]bool, error) {
 	keep := map[blobs.Hash]bool{}
-	err := mentioned(h, store, keep)
-	lives, lerr := h.List()
+	err := mentioned(place, store, keep)
+	lives, lerr := place.List()
 	for _, id := range lives {
-		v, verr := Verify(id, store, VerifyOptions{})
-		err = errors.Join(err, id.Erasing(), verr, v.Reach.Unknown)
-		for _, hash := range v.Reach.Found {
+		verdict, verr := Verify(id, store, VerifyOptions{})
+		err = errors.Join(err, id.Erasing(), verr, verdict.Reach.Unknown)
+		for _, hash := range verdict.Reach.Found {
 			keep[hash] = true
 		}
 	}
@@ -93,7 +96,7 @@ func referred(h home.Home, store *blobs.Store) (map[blobs.Hash]bool, error) {
 }
 
 // holdAll takes the locks of a boot, of an import, and of all identities and bridges.
-func holdAll(h home.Home) (release func(), err error) {
+func holdAll(place home.Home) (release func(), err error) {
 	var held []*flock.Flock
 	release = func() {
 		for _, lock := range held {
@@ -108,18 +111,18 @@ func holdAll(h home.Home) (release func(), err error) {
 			return nil
 		}
 		who := filepath.Base(strings.TrimSuffix(path, "/lock"))
-		if id, ferr := h.Find(who); ferr == nil {
+		if id, ferr := place.Find(who); ferr == nil {
 			who = id.Name
 		}
 		return errors.Join(fmt.Errorf("%s: %w", who, ErrInUse), err)
 	}
-	for _, path := range []string{h.Names(), h.Blobs()} { // from here on nobody is booted
+	for _, path := range []string{place.Names(), place.Blobs()} { // from here on nobody is booted
 		if err := lock(path); err != nil {
 			return release, err
 		}
 	}
-	agents, _ := filepath.Glob(filepath.Join(h.Agents(), "*", "lock"))
-	bridges, _ := filepath.Glob(filepath.Join(h.Dir, "bridges", "*", "lock"))
+	agents, _ := filepath.Glob(filepath.Join(place.Agents(), "*", "lock"))
+	bridges, _ := filepath.Glob(filepath.Join(place.Dir, "bridges", "*", "lock"))
 	for _, path := range append(agents, bridges...) {
 		if err := lock(path); err != nil {
 			return release, err
@@ -129,18 +132,21 @@ func holdAll(h home.Home) (release func(), err error) {
 }
 
 // mentioned keeps the blobs that rooms and bridges' state name.
-func mentioned(h home.Home, store *blobs.Store, keep map[blobs.Hash]bool) error {
+func mentioned(place home.Home, store *blobs.Store, keep map[blobs.Hash]bool) error {
 	look := func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && !d.Type().IsRegular() {
 			return nil
 		}
 		text, err := os.ReadFile(path)
 		for _, short := range blobs.Mentions(string(text)) {
-			if h, err := store.Resolve(short); err == nil {
-				keep[h] = true
+			if hash, err := store.Resolve(short); err == nil {
+				keep[hash] = true
 			}
 		}
 		return err
 	}
-	return errors.Join(filepath.WalkDir(h.Chats(), look), filepath.WalkDir(filepath.Join(h.Dir, "bridges"), look))
+	return errors.Join(filepath.WalkDir(place.Chats(), look), filepath.WalkDir(filepath.Join(place.Dir, "bridges"), look))
 }

@@ -23,31 +23,33 @@ const lostFound = "lost+found"
 // Repair checks and mends until nothing is left that can be mended, and returns the findings that it has mended and the
 // report of the rest. It deletes nothing, and after a kill the next Repair goes on. While an identity of the home runs, it
 // changes nothing and returns an *home.RunningError.
-func Repair(h home.Home, store *blobs.Store, o Options) (mended []Finding, left *Report, err error) {
-	all, err := h.List()
+func Repair(place home.Home, store *blobs.Store, options Options) (mended []Finding, left *Report, err error) {
+	all, err := place.List()
 	for _, id := range all {
 		if pid, running := home.Running(id); running {
 			return nil, nil, &home.RunningError{Identity: id, PID: pid}
 		}
 		// Repair must not move a text that is to go, nor put it back from lost+found.
-		if err := journal.FinishErasure(h, id, nil); err != nil && !errors.Is(err, home.ErrCorrupt) {
+		if err := journal.FinishErasure(place, id, nil); err != nil && !errors.Is(err, home.ErrCorrupt) {
 			return nil, nil, err
 		}
 	}
 	for more := true; err == nil && more; {
-		if left, err = Home(h, store, o); err != nil {
+		if left, err = Home(place, store, options); err != nil {
 			break
 		}
 		more = false
-		for _, f := range left.Findings {
-			again := slices.ContainsFunc(mended, func(m Finding) bool { return m.Where == f.Where && m.What == f.What })
-			if f.fix == nil || again {
+		for _, finding := range left.Findings {
+			again := slices.ContainsFunc(mended, func(before Finding) bool {
+				return before.Where == finding.Where && before.What == finding.What
+			})
+			if finding.fix == nil || again {
 				continue
 			}
-			if err := f.fix(); err != nil {
-				return mended, left, fmt.Errorf("mend %s: %w", f.Where, err)
+			if err := finding.fix(); err != nil {
+				return mended, left, fmt.Errorf("mend %s: %w", finding.Where, err)
 			}
-			mended, more = append(mended, f), true
+			mended, more = append(mended, finding), true
 		}
 	}
 	return mended, left, err
@@ -72,22 +74,22 @@ func moveAside(home home.Home, path, below string) error {
 	return errors.Join(durable.SyncDir(filepath.Dir(to)), durable.SyncDir(filepath.Dir(path)))
 }
 
-// replace puts a missing blob back: from lost+found, from m and body, or from candidates; or else a tombstone with m and
-// body. Zeros at the end of the address are unknown.
-func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidates ...[]byte) error {
+// replace puts a missing blob back: from lost+found, from meta and body, or from candidates; or else a tombstone with meta
+// and body. Zeros at the end of the address are unknown.
+func (f *folder) replace(address blobs.Hash, meta blobs.Meta, body []byte, candidates ...[]byte) error {
 	short := address.String()[:16]
-	if parent, err := f.store.Resolve(m.Parent.String()[:16]); err == nil {
-		m.Parent = parent // what was lost, too, may have its whole address by now
+	if parent, err := f.store.Resolve(meta.Parent.String()[:16]); err == nil {
+		meta.Parent = parent // what was lost, too, may have its whole address by now
 	}
-	switch b, err := f.store.Find(short); {
+	switch blob, err := f.store.Find(short); {
 	case err == nil:
 		return nil // another life that shares it came first
-	case !b.Hash.IsZero():
-		if err := f.aside(f.store.Path(b.Hash)); err != nil {
+	case !blob.Hash.IsZero():
+		if err := f.aside(f.store.Path(blob.Hash)); err != nil {
 			return err
 		}
 	}
-	candidates = append(candidates, blobs.Encode(m, body))
+	candidates = append(candidates, blobs.Encode(meta, body))
 	for _, name := range []string{"SEGMENT.md", "SUMMARISE.md"} { // of these, texts name a part of the address
 		text, _, _ := durable.ReadRegular(filepath.Join(f.id.Dir, name), 1<<28)
 		own := blobs.Meta{At: time.Unix(0, 0), Gist: name, Life: f.id.Self}
@@ -100,19 +102,19 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 		address, _ = home.Address(f.store, short[:3]+filepath.Base(path))
 	}
 	for _, data := range candidates {
-		if b, err := blobs.Decode(data); err == nil && strings.HasPrefix(blobs.Sum(data).String(), short) {
-			_, err := f.store.Put(b.Meta, b.Body)
+		if blob, err := blobs.Decode(data); err == nil && strings.HasPrefix(blobs.Sum(data).String(), short) {
+			_, err := f.store.Put(blob.Meta, blob.Body)
 			return err
 		}
 	}
 	// A seal, the next blob, or a snapshot names its whole address.
 	named := slices.Concat(f.v.lost, slices.Collect(maps.Keys(f.v.lasts)), slices.Collect(maps.Values(f.v.Reach.Parent)))
-	for _, h := range named {
-		if strings.HasPrefix(h.String(), short) && h.String() > address.String() {
-			address = h
+	for _, hash := range named {
+		if strings.HasPrefix(hash.String(), short) && hash.String() > address.String() {
+			address = hash
 		}
 	}
-	_, err := f.store.Bury(blobs.Tombstone{Of: address, Why: blobs.Lost, At: time.Now()}, m, body)
+	_, err := f.store.Bury(blobs.Tombstone{Of: address, Why: blobs.Lost, At: time.Now()}, meta, body)
 	return err
 }
 
@@ -124,10 +126,10 @@ func (f *folder) recordLost(lost []blobs.Hash) error {
 	text := fmt.Sprintf("Texts of your life that were missing or damaged on the disk and could not be restored: %d. "+
 		"Where one stood you read now: %s", len(lost), LostText)
 	gone := event.Erased{Why: blobs.Lost}
-	for i, h := range lost {
-		gone.Blobs = append(gone.Blobs, event.Buried{Address: h.String(), Tombstone: f.v.left[h.String()]})
-		if b, err := f.store.Get(h); err == nil && i < maxNamed {
-			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.store.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
+	for i, hash := range lost {
+		gone.Blobs = append(gone.Blobs, event.Buried{Address: hash.String(), Tombstone: f.v.left[hash.String()]})
+		if blob, err := f.store.Get(hash); err == nil && i < maxNamed {
+			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.store.Short(hash), Gist: blob.Gist}, blob.At.Format(time.DateTime))
 		}
 	}
 	held, err := journal.Hold(f.home, f.id, f.store, nil) // sets a torn end aside

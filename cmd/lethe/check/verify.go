@@ -154,8 +154,8 @@ func (v *verifier) lines() (err error) {
 		v.Torn = max(0, log.Size-log.At.Offset)
 		v.Lines++
 		v.last.Add(line, follows)
-		if e, ok := event.As[event.Sealed](line); ok {
-			if err := v.seal(e); err != nil && v.Fault == nil {
+		if seal, ok := event.As[event.Sealed](line); ok {
+			if err := v.seal(seal); err != nil && v.Fault == nil {
 				v.Fault = fmt.Errorf("line %d, at byte %d: %w", v.Lines, at, err)
 				if !errors.As(err, new(otherKey)) { // lines that are gone may have named blobs
 					v.Reach.Unknown = v.Fault
@@ -163,13 +163,13 @@ func (v *verifier) lines() (err error) {
 			}
 		}
 		leaf := life.Leaf(log.Line)
-		if e, ok := v.erased[at]; ok && e.Now == leaf {
-			v.left[fmt.Sprint(at)] = fmt.Sprintf("%x:%x", e.Before, e.Now)
-			leaf = e.Before
+		if erasure, ok := v.erased[at]; ok && erasure.Now == leaf {
+			v.left[fmt.Sprint(at)] = fmt.Sprintf("%x:%x", erasure.Before, erasure.Now)
+			leaf = erasure.Before
 		}
 		v.tree.Add(leaf)
-		if a := v.Against; a != nil && a.Size == v.tree.Size {
-			v.same = a.Root == v.tree.Root()
+		if against := v.Against; against != nil && against.Size == v.tree.Size {
+			v.same = against.Root == v.tree.Root()
 		}
 		v.refers(line)
 	}
@@ -190,25 +190,25 @@ func (v *verifier) refers(line life.Event) {
 }
 
 // found notes a blob that the life refers to.
-func (v *verifier) found(b blobs.Blob) {
+func (v *verifier) found(blob blobs.Blob) {
 	if v.f != nil {
-		v.f.count(b)
+		v.f.count(blob)
 	}
-	if b.Gone == nil {
+	if blob.Gone == nil {
 		return
 	}
-	v.left[b.Hash.String()] = b.Gone.Sum.String()
-	if b.Gone.Why == blobs.Lost {
-		v.tombs = append(v.tombs, b.Hash)
+	v.left[blob.Hash.String()] = blob.Gone.Sum.String()
+	if blob.Gone.Why == blobs.Lost {
+		v.tombs = append(v.tombs, blob.Hash)
 	}
 }
 
 // missed notes a blob that is missing or damaged.
-func (v *verifier) missed(h blobs.Hash, err error) {
-	v.lost = append(v.lost, h)
+func (v *verifier) missed(hash blobs.Hash, err error) {
+	v.lost = append(v.lost, hash)
 	if v.f != nil {
 		m := blobs.Meta{At: time.Unix(0, 0), Gist: "lost", Life: v.Self}
-		v.f.miss(h, m, mind.Answer{Text: LostText}.Encode(), err.Error())
+		v.f.miss(hash, m, mind.Answer{Text: LostText}.Encode(), err.Error())
 	}
 }
 
@@ -231,33 +231,36 @@ func (lines otherKey) Error() string {
 }
 
 func (v *verifier) seal(e event.Sealed) error {
-	c := life.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: life.ParseBase64(e.Sig)}
-	lines := fmt.Sprintf("lines %d to %d", v.Checkpoint.Size+1, c.Size)
+	checkpoint := life.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: life.ParseBase64(e.Sig)}
+	lines := fmt.Sprintf("lines %d to %d", v.Checkpoint.Size+1, checkpoint.Size)
+	isOtherKey := v.next != "" && v.next != e.Key
 	received := slices.ContainsFunc(v.last, func(line life.Event) bool { // its home has written the line and the seal
 		return line.Kind == "received" && line.Get("key") == e.Key
 	})
 	switch {
-	case e.Size != c.Size || e.Root != life.Base64(c.Root[:]):
+	case e.Size != checkpoint.Size || e.Root != life.Base64(checkpoint.Root[:]):
 		return fmt.Errorf("this seal is of other lines: of %s at least one was altered, added or left out", lines)
-	case c.Verify(e.Key) != nil:
+	case checkpoint.Verify(e.Key) != nil:
 		return fmt.Errorf("this seal has no signature of the key that it names: %s may be anybody's", lines)
-	case v.next != "" && v.next != e.Key && !received:
+	case isOtherKey && !received:
 		return otherKey(lines)
 	}
 	v.Seals++
-	v.Checkpoint, v.Signer, v.next = c, e.Key, e.Key
+	v.Checkpoint, v.Signer, v.next = checkpoint, e.Key, e.Key
 	v.End, v.Archived = v.behind.Offset, len(v.Reach.Found)
 	for _, line := range v.last { // the hashes of erased lines and tombstones
 		e, _ := event.As[event.Erased](line)
-		for _, l := range e.Lines {
-			v.sealed[fmt.Sprint(l.Offset)] = l.Leaf + ":" + l.Now
+		for _, changed := range e.Lines {
+			v.sealed[fmt.Sprint(changed.Offset)] = changed.Leaf + ":" + changed.Now
 		}
-		for _, b := range e.Blobs {
-			v.sealed[b.Address] = b.Tombstone
+		for _, blob := range e.Blobs {
+			v.sealed[blob.Address] = blob.Tombstone
 		}
 	}
 	v.sealedLast(e.Last)
-	v.signed = v.signed || v.Against != nil && v.Against.Verify(e.Key) == nil
+	if v.Against != nil && v.Against.Verify(e.Key) == nil {
+		v.signed = true
+	}
 	return nil
 }
 
@@ -271,7 +274,9 @@ func (v *verifier) sealedLast(address string) {
 
 // signer checks the key of the newest seal.
 func (v *verifier) signer() error {
-	if v.Mirror || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
+	sealsHere := !v.Mirror && v.Seals > 0
+	isKeyRight := v.Key == "" || v.Key == v.Signer
+	if !sealsHere || isKeyRight {
 		return nil
 	}
 	return fmt.Errorf("its newest seal is by the key %s, which is not this home's", v.Signer)
@@ -279,16 +284,16 @@ func (v *verifier) signer() error {
 
 // against compares the life with the checkpoint that was kept.
 func (v *verifier) against() error {
-	switch a := v.Against; {
-	case a == nil:
+	switch checkpoint := v.Against; {
+	case checkpoint == nil:
 		return nil
 	case v.same && v.signed:
-		v.sealedLast(a.Last)
+		v.sealedLast(checkpoint.Last)
 		return nil
-	case a.Size > v.tree.Size:
-		return fmt.Errorf("it has %d lines, and the checkpoint is of %d: LIFE was cut back", v.tree.Size, a.Size)
+	case checkpoint.Size > v.tree.Size:
+		return fmt.Errorf("it has %d lines, and the checkpoint is of %d: LIFE was cut back", v.tree.Size, checkpoint.Size)
 	case !v.same:
-		return fmt.Errorf("lines 1 to %d are not those of the checkpoint: they were altered and sealed anew", a.Size)
+		return fmt.Errorf("lines 1 to %d are not those of the checkpoint: they were altered and sealed anew", checkpoint.Size)
 	}
 	return errors.New("the checkpoint is not signed by a key that seals this life")
 }
@@ -327,7 +332,8 @@ func (v *verifier) inherited(address blobs.Hash, left string) bool {
 			}
 			v.ancestors[self] = a
 		}
-		if a == nil && !v.named[address] || a[address.String()] == left {
+		mayBeMissing := a == nil && !v.named[address]
+		if mayBeMissing || a[address.String()] == left {
 			return true
 		}
 	}
@@ -340,21 +346,21 @@ func (v *verifier) chain() error {
 		return errors.New("LIFE has no lines")
 	}
 	linked := map[blobs.Hash]bool{}
-	h := v.newest
-	for ; v.Reach.Unknown == nil && h.String() != v.id.Self; h = v.Reach.Parent[h] {
-		if h.IsZero() || linked[h] { // as tombstones could have it
+	hash := v.newest
+	for ; v.Reach.Unknown == nil && hash.String() != v.id.Self; hash = v.Reach.Parent[hash] {
+		if hash.IsZero() || linked[hash] { // as tombstones could have it
 			return errors.New("the parents of its newest blob do not lead to its boot")
 		}
-		linked[h] = true
-		v.Reach.Visit(h)
-		if v.left[h.String()] != "" && v.Reach.Parent[h].IsZero() { // nobody knows
+		linked[hash] = true
+		v.Reach.Visit(hash)
+		if v.left[hash.String()] != "" && v.Reach.Parent[hash].IsZero() { // nobody knows
 			return nil
 		}
 	}
 	if v.Reach.Unknown != nil {
 		return fmt.Errorf("it refers to a blob that is missing or damaged: %w", v.Reach.Unknown)
 	}
-	linked[h] = true
+	linked[hash] = true
 	for last := range v.lasts {
 		if !linked[last] {
 			return fmt.Errorf("a seal names the blob %s, and the parents of its newest blob do not lead there", last)

@@ -44,16 +44,16 @@ func (t *tour) start(args ...string) error {
 		return err
 	}
 	defer out.Close() // the daemon has its own
-	d := &daemon{t.lethe(append([]string{"run", "--offline"}, args...)...), make(chan struct{})}
-	d.cmd.Stdout, d.cmd.Stderr = out, out
-	if err := d.cmd.Start(); err != nil {
+	started := &daemon{t.lethe(append([]string{"run", "--offline"}, args...)...), make(chan struct{})}
+	started.cmd.Stdout, started.cmd.Stderr = out, out
+	if err := started.cmd.Start(); err != nil {
 		return err
 	}
 	go func() { // ends with the process, which kill or ctx ends
-		_ = d.cmd.Wait()
-		close(d.gone)
+		_ = started.cmd.Wait()
+		close(started.gone)
 	}()
-	t.daemon = d
+	t.daemon = started
 	err = t.await("the daemon to say ready", func() (bool, error) {
 		_, ready, _ := strings.Cut("\n"+t.log(), "\nready ")
 		t.hash = ready[:min(len(ready), 16)]
@@ -66,7 +66,7 @@ func (t *tour) start(args ...string) error {
 	return nil
 }
 
-// log is what the newest daemon has said.
+// log returns the output of the newest daemon.
 func (t *tour) log() string {
 	text, _ := os.ReadFile(filepath.Join(t.dir, "daemon.log"))
 	return strings.TrimSpace(string(text))
@@ -116,14 +116,14 @@ func (t *tour) output(input string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// status is what the identity shows; zero when it cannot be read.
+// status returns the status that the identity shows; the zero one if it cannot be read.
 func (t *tour) status() status.Status {
 	s, _ := status.Read(t.path("names", name))
 	return s
 }
 
-// life returns the events of some kinds from the n-th line of LIFE.md on, without their times; of all kinds where none
-// is given. A last line that is being written is left out.
+// life returns the events of some kinds from the n-th line of LIFE.md on, without their times; of all kinds without an
+// argument. It leaves out a last line that is being written.
 func (t *tour) life(n int, kinds ...string) (out []string, err error) {
 	text, err := os.ReadFile(t.path("names", name, "LIFE.md"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package doctor finds faults of a machine and a home that keep Lethe from working well, and says how to mend them. It
-// changes nothing, makes no home, and tells no secret.
+// Package doctor finds faults of a machine and a home that keep Lethe from working well, each with a remedy. It changes
+// nothing, makes no home, and tells no secret.
 package doctor
 
 import (
@@ -99,8 +99,8 @@ func (x Exam) share(ctx context.Context) {
 	if conf.URL == "" {
 		return
 	}
-	for _, f := range share.Probe(ctx, conf.URL) {
-		x.Tell(Finding{f.State, "share", f.Text, ""})
+	for _, finding := range share.Probe(ctx, conf.URL) {
+		x.Tell(Finding{finding.State, "share", finding.Text, ""})
 	}
 	x.warn(!conf.Plain && len(conf.To) == 0, "share", "",
 		"whoever loses %s loses what is stored: keep a copy of it elsewhere", streams.KeyFile(x.Home.Dir))
@@ -108,8 +108,8 @@ func (x Exam) share(ctx context.Context) {
 
 func (x Exam) web() {
 	w := x.Settings.Web
-	noKey := w.Search != "" && w.Search != "searxng" && w.Key() == ""
-	x.warn(noKey, "web", "export "+w.Variable()+"=…", "%s is not set: SEARCH will be refused", w.Variable())
+	needsKey := w.Search != "" && w.Search != "searxng"
+	x.warn(needsKey && w.Key() == "", "web", "export "+w.Variable()+"=…", "%s is not set: SEARCH will be refused", w.Variable())
 	text := "off: fetch = true and search in [web] of config.toml give agents FETCH and SEARCH"
 	switch {
 	case x.Settings.Tools.Network == config.NetworkNone:
@@ -161,12 +161,12 @@ func (x Exam) home(dir string) {
 		_, err := x.Home.Find(name)
 		x.check(err, "identity", "lethe run --name "+name, "%s is the default one", name)
 	}
-	for _, h := range bridges {
+	for _, health := range bridges {
 		var err error
-		if why := h.Ailment(); why != "" {
-			err = fmt.Errorf("%s is %s: %s", h.Name, why, h.Error)
+		if why := health.Ailment(); why != "" {
+			err = fmt.Errorf("%s is %s: %s", health.Name, why, health.Error)
 		}
-		x.check(err, "bridges", "lethe bridges", "%s: %s", h.Name, h.State)
+		x.check(err, "bridges", "lethe bridges", "%s: %s", health.Name, health.State)
 	}
 }
 
@@ -199,19 +199,20 @@ func (x Exam) hooks() {
 
 // modes looks at who can open a file that may hold a secret.
 func (x Exam) modes(path string) {
-	fi, err := os.Lstat(path)
-	if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		return
 	}
-	x.warn(fi.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path,
-		"others can open %s (mode %04o): a key or token in it may have been read, so have a new one", path, fi.Mode().Perm())
+	x.warn(info.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path,
+		"others can open %s (mode %04o): a key or token in it may have been read, so have a new one", path, info.Mode().Perm())
 }
 
 func (x Exam) disk(dir string) {
 	var disk unix.Statfs_t
 	_ = unix.Statfs(dir, &disk) // what fails here fails below
 	free := disk.Bavail * uint64(disk.Bsize) >> 20
-	x.warn(free < 1<<10 || disk.Files > 0 && disk.Ffree < 10_000, "disk", "df -h "+dir+"; df -i "+dir,
+	fewInodes := disk.Files > 0 && disk.Ffree < 10_000
+	x.warn(free < 1<<10 || fewInodes, "disk", "df -h "+dir+"; df -i "+dir,
 		"%d MiB and %d inodes are free", free, disk.Ffree)
 	temp, err := os.MkdirTemp(dir, ".tmp-doctor-")
 	defer os.RemoveAll(temp)
@@ -252,12 +253,12 @@ func behaves(dir string) error {
 
 // model looks at the key, the endpoint, its clock and its models.
 func (x Exam) model(ctx context.Context) {
-	s := x.Settings.Model
-	conf := llm.Config{Preset: s.Preset, BaseURL: s.BaseURL, Model: s.Name, MaxRetries: -1}
+	settings := x.Settings.Model
+	conf := llm.Config{Preset: settings.Preset, BaseURL: settings.BaseURL, Model: settings.Name, MaxRetries: -1}
 	preset, _ := conf.Chosen()
 	export := "lethe init    # or: export " + preset.KeyEnv + "=…"
 	client, err := llm.New(conf)
-	if errors.Is(err, llm.ErrNoKey) && s.Preset+s.BaseURL+llm.ParseName(s.Name).Preset == "" {
+	if errors.Is(err, llm.ErrNoKey) && settings.Preset+settings.BaseURL+llm.ParseName(settings.Name).Preset == "" {
 		x.warn(true, "key", export,
 			"%s is not set: identities talk with the offline model, which is not intelligent", preset.KeyEnv)
 		return
@@ -298,7 +299,9 @@ func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
 	x.warn(!date.IsZero() && off.Abs() > 30*time.Second, "clock", "sudo timedatectl set-ntp true",
 		"it is %s off that of %s", off, client.Host())
 	model = cmp.Or(llm.ParseName(x.Settings.Model.Name).Model, client.Preset().Model)
-	if _, served := models[model]; model != "" && (served || len(models) == 0) {
+	_, isServed := models[model]
+	mayBeServed := isServed || len(models) == 0
+	if model != "" && mayBeServed {
 		known := x.Settings.Known(client.Preset().Name)
 		known.Learn(client.Preset().Name, models)
 		info, _ := known.Of(model)

@@ -129,28 +129,25 @@ type document struct {
 }
 
 // visit looks into one file of the home.
-func (f *finder) visit(path string, d fs.DirEntry, err error) error {
+func (f *finder) visit(path string, entry fs.DirEntry, err error) error {
 	rel, _ := filepath.Rel(f.home.Dir, path)
-	own := rel
-	if name, inside := strings.CutPrefix(rel, filepath.Join("agents", f.id.Self)+"/"); inside {
-		own = "self/" + name
+	if err != nil && rel == "." {
+		return err
 	}
-	doc := &document{ErasedFile: home.ErasedFile{Path: rel}, what: strings.TrimPrefix(own, "self/")}
-	for _, t := range treatments {
-		if t.files().MatchString(own) {
-			doc.how, doc.kind = t.how, t.kind
-			break
+	doc := f.document(rel)
+	if doc.how == "" {
+		return nil
+	}
+	room, hasLines := roomOf(rel)
+	if err == nil {
+		isLinked := hasLines && entry.Type() == fs.ModeSymlink
+		if !entry.Type().IsRegular() && !isLinked {
+			return nil
 		}
 	}
-	beside, inRooms := strings.CutPrefix(strings.TrimPrefix(rel, "share/rooms/"), "chats/")
-	room, isRoom := strings.CutSuffix(strings.TrimSuffix(beside, ".toml"), ".md")
-	isRoom = isRoom && (inRooms || beside != rel)
-	switch {
-	case err != nil && rel == ".":
-		return err
-	case doc.how == "" || err == nil && !d.Type().IsRegular() && !(isRoom && d.Type() == fs.ModeSymlink):
-		return nil
-	case (inRooms || isRoom) && !f.heard[room], doc.how == mayGo && !f.req.Workspace:
+	isUnheard := room != "" && !f.heard[room]
+	isTools := doc.how == mayGo && !f.req.Workspace
+	if isUnheard || isTools {
 		doc.how = Left
 	}
 	if err == nil {
@@ -160,20 +157,8 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		f.count(rel, Unread, 1)
 		return nil
 	}
-	found := f.found(doc.data)
-	switch doc.kind {
-	case blob:
-		found = f.blob(doc, found)
-	case log:
-		f.plan.End = int64(len(doc.data))
-	case wish: // the name is all that there is, and no plan says it
-		doc.Path, doc.what, found = filepath.Dir(rel), "wishes", find([]byte(d.Name()), f.patterns)
-	case mine:
-		if view, ok := mind.ReadView(doc.data); !ok || !view.Intact { // a person is editing it
-			doc.how, doc.kind = Erased, raw
-		}
-	}
-	if isRoom && doc.how == Erased {
+	found := f.look(doc)
+	if hasLines && doc.how == Erased {
 		found = append(found, within(f.rooms[room], len(doc.data))...)
 	}
 	if doc.how == anew {
@@ -186,10 +171,57 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	return f.plans(doc, found)
 }
 
+// document returns a file with its fate and kind, which is not read yet.
+func (f *finder) document(rel string) *document {
+	own := rel
+	if name, inside := strings.CutPrefix(rel, filepath.Join("agents", f.id.Self)+"/"); inside {
+		own = "self/" + name
+	}
+	doc := &document{ErasedFile: home.ErasedFile{Path: rel}, what: strings.TrimPrefix(own, "self/")}
+	for _, treatment := range treatments {
+		if treatment.files().MatchString(own) {
+			doc.how, doc.kind = treatment.how, treatment.kind
+			break
+		}
+	}
+	return doc
+}
+
+// roomOf returns the room of a file, by the path of the file in the home, or "". hasLines: it has the lines of the room.
+func roomOf(rel string) (room string, hasLines bool) {
+	name, isShared := strings.CutPrefix(rel, "share/rooms/")
+	name, isOwn := strings.CutPrefix(name, "chats/")
+	if !isShared && !isOwn {
+		return "", false
+	}
+	return strings.CutSuffix(strings.TrimSuffix(name, ".toml"), ".md")
+}
+
+// look returns the spans that go, if the file is erased, and settles its fate by its content.
+func (f *finder) look(doc *document) []span {
+	found := f.found(doc.data)
+	switch doc.kind {
+	case blob:
+		return f.blob(doc, found)
+	case log:
+		f.plan.End = int64(len(doc.data))
+	case wish: // its name is the text, and no plan repeats it
+		found = find([]byte(filepath.Base(doc.Path)), f.patterns)
+		doc.Path, doc.what = filepath.Dir(doc.Path), "wishes"
+	case mine:
+		view, ok := mind.ReadView(doc.data)
+		if !ok || !view.Intact { // a person is editing it
+			doc.how, doc.kind = Erased, raw
+		}
+	}
+	return found
+}
+
 // within returns the spans that a file of a length in bytes has.
 func within(spans []span, length int) []span {
-	return slices.DeleteFunc(slices.Clone(spans), func(s span) bool {
-		return s.from < 0 || s.from > s.to || s.to > length
+	return slices.DeleteFunc(slices.Clone(spans), func(span span) bool {
+		isRange := 0 <= span.from && span.from <= span.to
+		return !isRange || span.to > length
 	})
 }
 
@@ -254,31 +286,26 @@ var treatments = []struct {
 	files     func() *regexp.Regexp
 	how, kind string
 }{
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^blobs/`) }), Erased, blob},
-	{sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`)
-	}), "", ""},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^config\.toml$`) }), Left, raw},
-	{sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`)
-	}), Erased, raw},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(chats|share)/`) }), "", ""},
-	{sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`)
-	}), Erased, state}, // an inbox is only appended to
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^bridges/`) }), bridging, state},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/SOUL\.md$`) }), soul, raw},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/LIFE\.md$`) }), Erased, log},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/context\.md$`) }), anew, mine},
-	{sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^self/(status\.json|live\.md|live\.json|recall\.db.*)$`)
-	}), anew, raw},
-	{sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^self/(workspace|sandbox|gate)/`)
-	}), mayGo, raw},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/wishes/`) }), Removed, wish},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/.*\.json$`) }), Erased, state},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/`) }), Erased, raw},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^agents/[^/]*/`) }), Other, raw},
-	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(``) }), Erased, raw},
+	{lazily(`^blobs/`), Erased, blob},
+	{lazily(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
+	{lazily(`^config\.toml$`), Left, raw},
+	{lazily(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`), Erased, raw},
+	{lazily(`^(chats|share)/`), "", ""},
+	{lazily(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
+	{lazily(`^bridges/`), bridging, state},
+	{lazily(`^self/SOUL\.md$`), soul, raw},
+	{lazily(`^self/LIFE\.md$`), Erased, log},
+	{lazily(`^self/context\.md$`), anew, mine},
+	{lazily(`^self/(status\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
+	{lazily(`^self/(workspace|sandbox|gate)/`), mayGo, raw},
+	{lazily(`^self/wishes/`), Removed, wish},
+	{lazily(`^self/.*\.json$`), Erased, state},
+	{lazily(`^self/`), Erased, raw},
+	{lazily(`^agents/[^/]*/`), Other, raw},
+	{lazily(``), Erased, raw},
+}
+
+// lazily returns a function that compiles an expression at its first call: most starts of lethe need no expression.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -104,10 +104,13 @@ func (f *finder) readLife() error {
 
 // prepare marks the texts that the request means.
 func (f *finder) prepare() error {
-	switch n := utf8.RuneCountInString(strings.TrimSpace(f.req.Text)); {
-	case f.req.Text != "" && (n < MinText || n > MaxText || !utf8.ValidString(f.req.Text)):
-		return fmt.Errorf("%w: a text has %d to %d characters of UTF-8", ErrText, MinText, MaxText)
+	switch {
 	case f.req.Text != "":
+		length := utf8.RuneCountInString(strings.TrimSpace(f.req.Text))
+		fits := MinText <= length && length <= MaxText
+		if !fits || !utf8.ValidString(f.req.Text) {
+			return fmt.Errorf("%w: a text has %d to %d characters of UTF-8", ErrText, MinText, MaxText)
+		}
 		return f.also(f.req.Text)
 	case f.req.Person != "":
 		f.patterns = saidBy(f.req.Person)
@@ -131,8 +134,7 @@ func (f *finder) also(text string) error {
 	return err
 }
 
-// said marks the gists and entries of the lines in which the life heard the person: they go, too. It passes over lost
-// lines.
+// said marks the gists and entries of lines that the life heard from the person. It passes over lost lines.
 func (f *finder) said() {
 	for _, line := range f.events {
 		in, ok := event.As[event.Inbound](line)
@@ -197,7 +199,10 @@ func (f *finder) derive() error {
 	for _, line := range f.events {
 		e, ok := event.As[event.Fade](line)
 		within := func(n int) bool { return e.Entries.From <= n && n <= e.Entries.To }
-		if !ok || e.To == mind.Card || !slices.ContainsFunc(f.entries, within) {
+		if !ok || e.To == mind.Card {
+			continue
+		}
+		if !slices.ContainsFunc(f.entries, within) {
 			continue
 		}
 		f.patterns = append(f.patterns, pinsOf(e.Entries)...)
@@ -253,17 +258,21 @@ func (f *finder) found(data []byte) []span {
 // blob decides the fate of a stored text, and returns the spans that go.
 func (f *finder) blob(doc *document, found []span) []span {
 	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(doc.Path, "blobs/"), "/", ""))
-	b, derr := blobs.Decode(doc.data)
-	sum, tomb := blobs.Sum(doc.data), b.Gone != nil && b.Gone.Of == h
-	owner := cmp.Or(b.Life, h.String())
-	switch {
-	case err != nil: // what a crash left
+	if err != nil { // a crash left it
 		doc.of(f, "")
 		return found
-	case derr != nil || sum != h && !tomb: // damage
+	}
+	b, err := blobs.Decode(doc.data)
+	sum, tomb := blobs.Sum(doc.data), b.Gone != nil && b.Gone.Of == h
+	isNamed := sum == h || tomb
+	if err != nil || !isNamed { // damage
 		doc.how = Left
 		return found
-	case owner != f.id.Self && !f.taken[h] && !(f.req.Ownerless && f.names[owner] == ""):
+	}
+	owner := cmp.Or(b.Life, h.String())
+	isOurs := owner == f.id.Self || f.taken[h]
+	isOwnerless := f.req.Ownerless && f.names[owner] == ""
+	if !isOurs && !isOwnerless {
 		doc.of(f, owner)
 		return found
 	}

@@ -21,12 +21,13 @@ const space = `(?:[\s\v\pZ\x{85}]|\\+[nrtvf]|\\+u(?i:000[9a-d]|0085|00a0|200[0-9
 // the JSON of a snapshot.
 func spelling(r rune) string {
 	plain := regexp.QuoteMeta(string(r))
+	isASCII := ' ' < r && r < unicode.MaxASCII
 	switch {
 	case r == '"' || r == '/':
 		return `\\*` + plain
 	case r == '\\':
 		return `\\+`
-	case ' ' < r && r < unicode.MaxASCII && !strings.ContainsRune("<>&", r):
+	case isASCII && !strings.ContainsRune("<>&", r):
 		return plain // nobody escapes it, and to look for it is fast
 	}
 	forms := plain + fmt.Sprintf(`|\\+(?i:u%04x)`, r)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"sync"
 
 	"lethe/life"
 	"lethe/mind"
@@ -27,34 +26,24 @@ const (
 type span struct{ from, to int }
 
 var (
-	inLog = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:say|text|caveat|choice|seen)=([^" ]\S*)|` +
-			`(?:say|text|caveat|choice|seen|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
-	})
+	inLog = lazily(`(?:say|text|caveat|choice|seen)=([^" ]\S*)|` +
+		`(?:say|text|caveat|choice|seen|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
 
 	// inState leaves out the names of things: self, hash, room, tool, posted, ...
-	inState = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|` +
-			`reason|error|data|title|why|caveat|how)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
-	})
+	inState = lazily(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|` +
+		`reason|error|data|title|why|caveat|how)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
 
-	inHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:gist|summary): (.*)$`) })
-	quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`) })
+	inHead = lazily(`(?m)^(?:gist|summary): (.*)$`)
+	quoted = lazily(`"((?:[^"\\]|\\.)*)"`)
 	// fixed finds the parts that are never text: the tag of a line, addresses, the heads of a context.
-	fixed = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|` +
-			`(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
-	})
+	fixed = lazily(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|` +
+		`(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
 )
 
 // refs are the two spellings of a ref, with its gist.
 var refs = []func() *regexp.Regexp{
-	sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \(e\d+\.\.e\d)`)
-	}),
-	sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`)
-	}),
+	lazily(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \(e\d+\.\.e\d)`),
+	lazily(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`),
 }
 
 // groups are the ranges of the groups of all matches.
