@@ -39,7 +39,8 @@ func writeAgents(out io.Writer, app *cli.App, all []report.Agent) {
 		fmt.Fprintf(out, "no identities yet; boot one with: %s\n", app.Lethe(""))
 		return
 	}
-	rows := console.NewTable("NAME", "SELF", "STATE", "MODEL", "ROOMS", "TURNS", "LIFE", "CONTEXT", "TOKENS IN/CACHED/OUT", "USD")
+	rows := console.NewTable("NAME", "SELF", "STATE", "MODEL", "ROOMS", "TURNS", "LIFE", "CONTEXT",
+		"TOKENS IN/CACHED/OUT", "USD")
 	for _, agent := range all {
 		state := agent.State
 		if agent.Host != "" {

@@ -40,7 +40,8 @@ func writeRules(out io.Writer, app *cli.App, rules access.Rules) {
 	rows := console.NewTable("MAY WRITE", "ID", "NAME", "ROOM", "SINCE")
 	list := func(kind string, people []access.Person) {
 		for _, who := range people {
-			rows.Row(kind, who.ID, who.Name, bot.Room(app.Settings.Telegram, who.Room), fmt.Sprintf("%.10s", console.Clock(who.At)))
+			day := fmt.Sprintf("%.10s", console.Clock(who.At))
+			rows.Row(kind, who.ID, who.Name, bot.Room(app.Settings.Telegram, who.Room), day)
 		}
 	}
 	list("user", rules.Users)

@@ -83,8 +83,8 @@ func showFinding(app *cli.App, finding doctor.Finding) {
 	}
 }
 
-// examine reads the settings, and calls found with each fault of theirs, of the bridges' tokens and of their lists. An err
-// of nil is no fault.
+// examine reads the settings, and calls found with each fault of theirs, of the bridges' tokens and of their lists. An
+// err of nil is no fault.
 func examine(app *cli.App, found func(state, what, remedy string, err error)) {
 	err := config.Read(app.Home.Dir, &app.Settings)
 	found(doctor.Trouble, "configuration", "${EDITOR:-vi} "+config.File(app.Home.Dir), err)

@@ -34,5 +34,6 @@ func runMCPRemove(app *cli.App, name string) error {
 			return err
 		}
 	}
-	return app.Print(console.Object{"removed": name, "kept": kept}, "removed: %s; what it wrote itself stays in %s\n", name, kept)
+	return app.Print(console.Object{"removed": name, "kept": kept},
+		"removed: %s; what it wrote itself stays in %s\n", name, kept)
 }

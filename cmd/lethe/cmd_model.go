@@ -44,7 +44,8 @@ func runModel(ctx context.Context, app *cli.App, id home.Identity, args []string
 	if state.Away != "" {
 		instead = fmt.Sprintf(", in the place of %s, which does not answer", console.OneLine(state.Away))
 	}
-	return app.Print(map[string]string{"model": model, "away": state.Away}, "%s: %s%s\n", id.Name, console.OneLine(model), instead)
+	return app.Print(map[string]string{"model": model, "away": state.Away},
+		"%s: %s%s\n", id.Name, console.OneLine(model), instead)
 }
 
 func switchModel(ctx context.Context, app *cli.App, id home.Identity, model string) error {

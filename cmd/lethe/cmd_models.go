@@ -113,8 +113,8 @@ func writeModels(out io.Writer, presets map[string]presetRow, known llm.Known) {
 		if model.Sees {
 			sees = "yes"
 		}
-		rows.Row(name, console.Nonzero(model.Window), console.Nonzero(model.Output), console.Nonzero(model.Hit), console.Nonzero(model.Miss),
-			console.Nonzero(model.Write), console.Nonzero(model.Price.Output), sees, model.From)
+		rows.Row(name, console.Nonzero(model.Window), console.Nonzero(model.Output), console.Nonzero(model.Hit),
+			console.Nonzero(model.Miss), console.Nonzero(model.Write), console.Nonzero(model.Price.Output), sees, model.From)
 	}
 	rows.Write(out)
 	fmt.Fprintln(out, "tokens; USD per million tokens of input from the cache, other input, "+

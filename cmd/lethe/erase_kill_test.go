@@ -15,9 +15,9 @@ import (
 	"lethe/internal/test/lethetest"
 )
 
-// TestEraseKilled kills lethe erase before or after a write, and again what goes on with it. Plain check tells of it and
-// changes nothing; the next other command, whichever it is, finishes what was decided: then the text is nowhere, or everywhere
-// where it was, and the life is whole.
+// TestEraseKilled kills lethe erase before or after a write, and again what goes on with it. Plain check tells of it
+// and changes nothing; the next other command, whichever it is, finishes what was decided: then the text is nowhere, or
+// everywhere where it was, and the life is whole.
 func TestEraseKilled(t *testing.T) {
 	lethetest.Unraced(t)
 	lethe, err := exec.LookPath("lethe")

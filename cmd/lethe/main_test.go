@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	}, "rehearse": rehearse})
 }
 
-// rehearse serves the offline model with the script that its argument names, until SIGTERM. With a second argument it takes
-// pictures, and tells of each.
+// rehearse serves the offline model with the script that its argument names, until SIGTERM. With a second argument it
+// takes pictures, and tells of each.
 func rehearse() {
 	steps, err := rehearsal.LoadScript(os.Args[1])
 	if err != nil {

@@ -39,7 +39,8 @@ func toolText(t *testing.T, s *sdk.ClientSession, tool, args string) string {
 	return r.Content[0].(*sdk.TextContent).Text
 }
 
-// What an agent of others only looks at runs nothing. Who is asked runs until the agent leaves, or where it runs already.
+// What an agent of others only looks at runs nothing. Who is asked runs until the agent leaves, or where it runs
+// already.
 func TestAgentOfOthers(t *testing.T) {
 	lethetest.Unraced(t)
 	home := filepath.Join(t.TempDir(), "home")

@@ -128,8 +128,8 @@ func (x *trial) noticed(after time.Time) (first time.Time) {
 	return first
 }
 
-// BenchmarkSharedTurns has one host beside itself on each engine and on none: a line until its answer, the one after the
-// other in turn, and how many turns a second twenty identities do.
+// BenchmarkSharedTurns has one host beside itself on each engine and on none: a line until its answer, the one after
+// the other in turn, and how many turns a second twenty identities do.
 func BenchmarkSharedTurns(b *testing.B) {
 	order := []string{"none", "directory", "bucket", "nats3"}
 	all := map[string]*trial{}

@@ -62,7 +62,8 @@ type trial struct {
 	acts  map[string]int
 }
 
-// newTrial makes the hosts of a home, and names so many identities. With step 1, two share a room; with 2, each has its own.
+// newTrial makes the hosts of a home, and names so many identities. With step 1, two share a room; with 2, each has its
+// own.
 func newTrial(t testing.TB, e *engine, hosts, size, step int) *trial {
 	x := &trial{TB: t, engine: e, next: 1000000, said: map[int]string{}, waits: map[string]waiting{}, acts: map[string]int{}}
 	for k := range size {
@@ -413,8 +414,8 @@ func (x *trial) check() {
 	x.Logf("lost %d, doubled %d, said by a stale host %d", lost, doubled, stale)
 }
 
-// stand counts the lines of people in the rooms, and the sums that each identity tells. The rooms must be the same at all
-// hosts.
+// stand counts the lines of people in the rooms, and the sums that each identity tells. The rooms must be the same at
+// all hosts.
 func (x *trial) stand() map[string]int {
 	counts := map[string]int{}
 	for _, room := range x.rooms() {

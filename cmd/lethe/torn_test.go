@@ -136,7 +136,8 @@ func (w *torn) goesOn(home string) {
 		w.lethe(elsewhere, "ask", "ada", "and now?", "--offline") && w.lethe(elsewhere, "check")
 }
 
-// A torn append is dropped or finished, whichever command wrote it, by the same command and by any other one, and nothing is stuck.
+// A torn append is dropped or finished, whichever command wrote it, by the same command and by any other one, and
+// nothing is stuck.
 func TestTornAppends(t *testing.T) {
 	lethetest.Unraced(t)
 	w := &torn{T: t}

@@ -73,8 +73,8 @@ func (l living) until(text string) {
 	})
 }
 
-// killed runs the identity, boots it if there is none, and kills it when f returns: so what it has lived then stands behind
-// the newest epoch.
+// killed runs the identity, boots it if there is none, and kills it when f returns: so what it has lived then stands
+// behind the newest epoch.
 func (l living) killed(f func()) {
 	cmd := exec.Command("lethe", "run", "--offline", "--home", l.home)
 	out, err := cmd.StdoutPipe()
@@ -399,7 +399,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// docs/reader.py finds a byte that was changed in a line, in a blob and in a line whose checksums were all made anew, and says where.
+// docs/reader.py finds a byte that was changed in a line, in a blob and in a line whose checksums were all made anew,
+// and says where.
 func TestReaderFindsDamage(t *testing.T) {
 	lethetest.Unraced(t)
 	if _, err := exec.LookPath("python3"); err != nil {

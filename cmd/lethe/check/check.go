@@ -208,8 +208,8 @@ func (c *checker) count(blob blobs.Blob) {
 	}
 }
 
-// unnamed reads the blobs that no life names. A damaged blob that no room names either is a stray file: a power loss kept
-// it and not its line.
+// unnamed reads the blobs that no life names. A damaged blob that no room names either is a stray file: a power loss
+// kept it and not its line.
 func (c *checker) unnamed() error {
 	heard := map[blobs.Hash]bool{}
 	err := mentioned(c.home, c.store, heard)

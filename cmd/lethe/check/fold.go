@@ -156,8 +156,8 @@ func (f *folder) text(hash blobs.Hash) ([]byte, error) {
 	return mind.Answer{Text: LostText}.Encode(), nil
 }
 
-// miss notes a text that is named and missing. Its metadata are like meta, and body can stand in its place; one of candidates
-// may be its file.
+// miss notes a text that is named and missing. Its metadata are like meta, and body can stand in its place; one of
+// candidates may be its file.
 func (f *folder) miss(hash blobs.Hash, meta blobs.Meta, body []byte, what string, candidates ...[]byte) {
 	if f.named[hash] = true; f.stand[[8]byte(hash[:8])] != nil {
 		return

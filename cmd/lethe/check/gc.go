@@ -32,9 +32,9 @@ const (
 // ErrInUse is wrapped by Collect's error while something in the home runs.
 var ErrInUse = errors.New("running")
 
-// Collect finds the blobs that no life, room or bridge's state names. With move it moves them to lost+found/gc-DATE, and
-// removes for good directories there after 30 days. It holds the locks of all identities and bridges meanwhile, and nobody
-// is booted. It refuses where a life refers to a missing blob, or a seal says that its lines were altered.
+// Collect finds the blobs that no life, room or bridge's state names. With move it moves them to lost+found/gc-DATE,
+// and removes for good directories there after 30 days. It holds the locks of all identities and bridges meanwhile, and
+// nobody is booted. It refuses where a life refers to a missing blob, or a seal says that its lines were altered.
 func Collect(place home.Home, store *blobs.Store, move bool) (garbage Garbage, err error) {
 	release, err := holdAll(place)
 	defer release()

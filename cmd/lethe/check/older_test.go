@@ -52,7 +52,8 @@ func TestFsckOfOlderPrograms(t *testing.T) {
 	}
 }
 
-// alter changes the first place that fits in the snapshot of the newest epoch made for a reason, and all checksums with it.
+// alter changes the first place that fits in the snapshot of the newest epoch made for a reason, and all checksums with
+// it.
 func (w *world) alter(id home.Identity, why, place, with string) (changed bool) {
 	w.Helper()
 	lines := slices.Collect(strings.Lines(lethetest.Read(w, id.LIFE())))

@@ -21,8 +21,8 @@ import (
 const lostFound = "lost+found"
 
 // Repair checks and mends until nothing is left that can be mended, and returns the findings that it has mended and the
-// report of the rest. It deletes nothing, and after a kill the next Repair goes on. While an identity of the home runs, it
-// changes nothing and returns an *home.RunningError.
+// report of the rest. It deletes nothing, and after a kill the next Repair goes on. While an identity of the home runs,
+// it changes nothing and returns an *home.RunningError.
 func Repair(place home.Home, store *blobs.Store, options Options) (mended []Finding, left *Report, err error) {
 	all, err := place.List()
 	for _, id := range all {
@@ -74,8 +74,8 @@ func moveAside(home home.Home, path, below string) error {
 	return errors.Join(durable.SyncDir(filepath.Dir(to)), durable.SyncDir(filepath.Dir(path)))
 }
 
-// replace puts a missing blob back: from lost+found, from meta and body, or from candidates; or else a tombstone with meta
-// and body. Zeros at the end of the address are unknown.
+// replace puts a missing blob back: from lost+found, from meta and body, or from candidates; or else a tombstone with
+// meta and body. Zeros at the end of the address are unknown.
 func (f *folder) replace(address blobs.Hash, meta blobs.Meta, body []byte, candidates ...[]byte) error {
 	short := address.String()[:16]
 	if parent, err := f.store.Resolve(meta.Parent.String()[:16]); err == nil {
@@ -129,7 +129,8 @@ func (f *folder) recordLost(lost []blobs.Hash) error {
 	for i, hash := range lost {
 		gone.Blobs = append(gone.Blobs, event.Buried{Address: hash.String(), Tombstone: f.v.left[hash.String()]})
 		if blob, err := f.store.Get(hash); err == nil && i < maxNamed {
-			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.store.Short(hash), Gist: blob.Gist}, blob.At.Format(time.DateTime))
+			ref := blobs.Ref{Hash: f.store.Short(hash), Gist: blob.Gist}
+			text += fmt.Sprintf("\n- %s of %s", ref, blob.At.Format(time.DateTime))
 		}
 	}
 	held, err := journal.Hold(f.home, f.id, f.store, nil) // sets a torn end aside

@@ -9,8 +9,8 @@ import (
 	"lethe/life/event"
 )
 
-// A power loss has taken a text of the last append: checks see an end that never happened and no fault, and a repair sets it aside.
-// A damaged text that no line names is left over from such a moment, too.
+// A power loss has taken a text of the last append: checks see an end that never happened and no fault, and a repair
+// sets it aside. A damaged text that no line names is left over from such a moment, too.
 func TestTornText(t *testing.T) {
 	for _, lose := range []bool{true, false} {
 		w := newWorld(t)
@@ -65,8 +65,8 @@ func TestDamagedUploadIsNoStray(t *testing.T) {
 	}
 }
 
-// A repair of an older program was torn before its seal, and the life went on: what nothing seals is told once more, and
-// the life can be verified again.
+// A repair of an older program was torn before its seal, and the life went on: what nothing seals is told once more,
+// and the life can be verified again.
 func TestToldWithoutASeal(t *testing.T) {
 	w := newWorld(t)
 	ada := w.id("ada")

@@ -21,7 +21,8 @@ import (
 // VerifyOptions say against which checkpoint and key a life is held.
 type VerifyOptions struct {
 	Against *life.Checkpoint // kept elsewhere; may be nil
-	// Key is the public key of the home. While the life goes on here, its newest seal has to be by this key; "" takes any.
+	// Key is the public key of the home. While the life goes on here, its newest seal has to be by this key; "" takes
+	// any.
 	Key string
 }
 
@@ -87,9 +88,9 @@ func newVerifier(id home.Identity, store *blobs.Store, o VerifyOptions) *verifie
 	return v
 }
 
-// Verify finds out whether a life was altered. It checks the checksum of each line and each seal, that sealed lines tell
-// of each erasure, and that the blobs are there, down to the boot. It changes nothing, and the life may run. An error
-// says that it could not find out.
+// Verify finds out whether a life was altered. It checks the checksum of each line and each seal, that sealed lines
+// tell of each erasure, and that the blobs are there, down to the boot. It changes nothing, and the life may run. An
+// error says that it could not find out.
 func Verify(id home.Identity, store *blobs.Store, o VerifyOptions) (Verdict, error) {
 	v := newVerifier(id, store, o)
 	err := v.verify()
@@ -118,8 +119,8 @@ func (v *verifier) verify() error {
 	return err
 }
 
-// fault returns the first fault of a life with lines and seals that hold. It looks for all faults, since the Verdict shows
-// other findings, too.
+// fault returns the first fault of a life with lines and seals that hold. It looks for all faults, since the Verdict
+// shows other findings, too.
 func (v *verifier) fault() error {
 	for _, fault := range []error{v.signer(), v.against(), v.erasures(), v.chain()} {
 		if fault != nil {
@@ -212,7 +213,8 @@ func (v *verifier) missed(hash blobs.Hash, err error) {
 	}
 }
 
-// end finds the end of the log, before a torn end. It does not know the end of a damaged log: a reader meets the damage.
+// end finds the end of the log, before a torn end. It does not know the end of a damaged log: a reader meets the
+// damage.
 func (v *verifier) end() int64 {
 	log, err := home.View(v.id, v.Store)
 	if err != nil {
@@ -231,7 +233,9 @@ func (lines otherKey) Error() string {
 }
 
 func (v *verifier) seal(e event.Sealed) error {
-	checkpoint := life.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: life.ParseBase64(e.Sig)}
+	checkpoint := life.Checkpoint{
+		Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: life.ParseBase64(e.Sig),
+	}
 	lines := fmt.Sprintf("lines %d to %d", v.Checkpoint.Size+1, checkpoint.Size)
 	isOtherKey := v.next != "" && v.next != e.Key
 	received := slices.ContainsFunc(v.last, func(line life.Event) bool { // its home has written the line and the seal

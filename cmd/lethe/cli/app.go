@@ -1,5 +1,5 @@
-// Package cli holds the parts that all commands of lethe share: the global flags, the home once it is open, the identity
-// that is meant, and the advice in errors.
+// Package cli holds the parts that all commands of lethe share: the global flags, the home once it is open, the
+// identity that is meant, and the advice in errors.
 //
 // A command is a cobra.Command with a function that WithHome, MakingHome or WithIdentity call when the home is open.
 package cli

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Columns are aligned, whatever strangers wrote into a cell: each stays in its column, in one line, and is safe to show.
+// Columns are aligned, whatever strangers wrote into a cell: each stays in its column, in one line, and is safe to
+// show.
 func TestTable(t *testing.T) {
 	rows := NewTable("NAME", "ROOMS", "LAST")
 	rows.Row("ada", []string{"dev", "ops"}, "one\ttab")

@@ -109,7 +109,8 @@ func (x Exam) share(ctx context.Context) {
 func (x Exam) web() {
 	w := x.Settings.Web
 	needsKey := w.Search != "" && w.Search != "searxng"
-	x.warn(needsKey && w.Key() == "", "web", "export "+w.Variable()+"=…", "%s is not set: SEARCH will be refused", w.Variable())
+	x.warn(needsKey && w.Key() == "", "web", "export "+w.Variable()+"=…",
+		"%s is not set: SEARCH will be refused", w.Variable())
 	text := "off: fetch = true and search in [web] of config.toml give agents FETCH and SEARCH"
 	switch {
 	case x.Settings.Tools.Network == config.NetworkNone:
@@ -204,7 +205,8 @@ func (x Exam) modes(path string) {
 		return
 	}
 	x.warn(info.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path,
-		"others can open %s (mode %04o): a key or token in it may have been read, so have a new one", path, info.Mode().Perm())
+		"others can open %s (mode %04o): a key or token in it may have been read, so have a new one",
+		path, info.Mode().Perm())
 }
 
 func (x Exam) disk(dir string) {
@@ -287,7 +289,8 @@ func (x Exam) model(ctx context.Context) {
 	}
 }
 
-// endpoint looks at a provider without a cost. It returns the configured model, or "" if the provider does not serve it.
+// endpoint looks at a provider without a cost. It returns the configured model, or "" if the provider does not serve
+// it.
 func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
 	began := time.Now()
 	status, date, models, err := client.Look(ctx)

@@ -1,5 +1,5 @@
-// Package erase finds a text in every form and place of a life, and plans its end. Package agent/journal carries the plan
-// out, also after a crash.
+// Package erase finds a text in every form and place of a life, and plans its end. Package agent/journal carries the
+// plan out, also after a crash.
 //
 //	found, err := erase.Find(home, store, id, erase.Request{Text: "swordfish"})
 //	err = found.Plan.Save(id.Dir)           // of an identity that is held
@@ -187,7 +187,8 @@ func (f *finder) document(rel string) *document {
 	return doc
 }
 
-// roomOf returns the room of a file, by the path of the file in the home, or "". hasLines: it has the lines of the room.
+// roomOf returns the room of a file, by the path of the file in the home, or "". hasLines: it has the lines of the
+// room.
 func roomOf(rel string) (room string, hasLines bool) {
 	name, isShared := strings.CutPrefix(rel, "share/rooms/")
 	name, isOwn := strings.CutPrefix(name, "chats/")

@@ -408,8 +408,8 @@ func TestPowerLossOfAnErasure(t *testing.T) {
 	}
 }
 
-// Until an erasure that was cut short is finished, nothing of the life is shown, copied or collected; whatever repairs the
-// home finishes it first, and moves nothing away of what is to go.
+// Until an erasure that was cut short is finished, nothing of the life is shown, copied or collected; whatever repairs
+// the home finishes it first, and moves nothing away of what is to go.
 func TestUnfinished(t *testing.T) {
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		w := newWorld(t)
@@ -545,8 +545,8 @@ func (w *world) heard(text string) (found blobs.Hash) {
 	return found
 }
 
-// Where a person has changed a room, what stands now where a line was heard stays, and the room is told of as one of which
-// nobody knows.
+// Where a person has changed a room, what stands now where a line was heard stays, and the room is told of as one of
+// which nobody knows.
 func TestChangedRoom(t *testing.T) {
 	w := newWorld(t)
 	var heard blobs.Hash

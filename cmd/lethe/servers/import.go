@@ -35,7 +35,8 @@ func Import(app *cli.App, path string) (added []string, err error) {
 	return added, nil
 }
 
-// ImportAll is Import of each file where other programs keep their servers, of this person and of the present directory.
+// ImportAll is Import of each file where other programs keep their servers, of this person and of the present
+// directory.
 func ImportAll(app *cli.App) (added []string, err error) {
 	user, _ := os.UserHomeDir() // without one there is nothing of theirs
 	added = []string{}

@@ -1,5 +1,5 @@
-// Package serving is lethe serve: the page and the APIs over HTTP, the browser that opens the page, and the process that
-// runs the identities started there.
+// Package serving is lethe serve: the page and the APIs over HTTP, the browser that opens the page, and the process
+// that runs the identities started there.
 package serving
 
 import (

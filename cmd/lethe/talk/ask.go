@@ -1,5 +1,5 @@
-// Package talk reads a text from the command line, says it to identities, and waits for their answers: lethe say, answer,
-// ask and chat --once go this way.
+// Package talk reads a text from the command line, says it to identities, and waits for their answers: lethe say,
+// answer, ask and chat --once go this way.
 package talk
 
 import (
