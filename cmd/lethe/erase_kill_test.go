@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -43,13 +41,9 @@ func TestEraseKilled(t *testing.T) {
 		return filepath.Join(dir, "home")
 	}
 	count := func(home string) (n int) {
-		lethetest.Must(t, filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() {
-				data, _ := os.ReadFile(path)
-				n += bytes.Count(data, []byte(word))
-			}
-			return err
-		}))
+		for _, often := range holding(t, home, word) {
+			n += often
+		}
 		return n
 	}
 	trace, whole := filepath.Join(t.TempDir(), "trace"), home()

@@ -3,8 +3,11 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"lethe/internal/test/lethetest"
@@ -24,6 +27,33 @@ func does(t testing.TB, home string, args ...string) string {
 		t.Fatalf("lethe %q: %v\n%s", args, err, out)
 	}
 	return out
+}
+
+// copied is a copy of a home, at a path that it has for itself.
+func copied(t testing.TB, from string) string {
+	t.Helper()
+	home := filepath.Join(lethetest.Dir(t), "home")
+	out, err := exec.Command("cp", "-a", from, home).CombinedOutput()
+	if err != nil {
+		t.Fatalf("copy %s: %v: %s", from, err, out)
+	}
+	return home
+}
+
+// holding counts how often each file of a home holds a text.
+func holding(t testing.TB, home, text string) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	lethetest.Must(t, filepath.WalkDir(home, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		if count := strings.Count(lethetest.Read(t, path), text); count > 0 {
+			counts[strings.TrimPrefix(path, home)] = count
+		}
+		return nil
+	}))
+	return counts
 }
 
 // bare makes a command of lethe on a home, which has these variables of the environment and hardly any other.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/spf13/cobra"
+
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/talk"
-
-	"github.com/spf13/cobra"
 )
 
 // newRootCommand makes lethe with all its commands.
@@ -51,14 +51,26 @@ rehearsal model, which says so.`,
 	}
 	// cobra would print the version by text/template, which keeps every exported method of the program in its file.
 	root.Flags().BoolVarP(&wantsVersion, "version", "v", false, "version for lethe")
+	app.Runs.AddTo(root.Flags())
+	addGlobalFlags(root, app)
+	addCommands(root, app)
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	app.Runs.AddTo(root.Flags())
+	app.Finish(root)
+	return root
+}
+
+// addGlobalFlags adds the flags of every command.
+func addGlobalFlags(root *cobra.Command, app *cli.App) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&app.HomeDir, "home", "", "`DIR` with all state (default $LETHE_HOME, or ~/.lethe)")
 	flags.BoolVar(&app.JSON, "json", app.JSON, "print data and errors as JSON")
 	flags.BoolVar(&app.Verbose, "verbose", false, "log more of what goes on")
 	_ = root.MarkPersistentFlagDirname("home")
+}
+
+// addCommands adds all commands, in groups of the help.
+func addCommands(root *cobra.Command, app *cli.App) {
 	addGroup(root, "Talk",
 		newACPCommand(app), newAnswerCommand(app), newAskCommand(app), newChatCommand(app), newDemoCommand(app),
 		newMCPCommand(app), newSayCommand(app))
@@ -74,8 +86,6 @@ rehearsal model, which says so.`,
 	addGroup(root, "Carry",
 		newExportCommand(app), newImportCommand(app), newHostsCommand(app), newRestoreCommand(app), newTakeCommand(app))
 	addGroup(root, "Measure", newRehearseCommand(app))
-	app.Finish(root)
-	return root
 }
 
 // addGroup adds commands below a title of the help.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,28 +49,6 @@ func (w *torn) lethe(home string, args ...string) bool {
 		return false
 	}
 	return true
-}
-
-// copied is a copy of a home, at a path that it has for itself.
-func (w *torn) copied(from string) string {
-	w.Helper()
-	home := filepath.Join(lethetest.Dir(w), "home")
-	lethetest.Must(w, filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		to := home + strings.TrimPrefix(path, from)
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir():
-			return os.MkdirAll(to, 0o700)
-		case d.Type()&fs.ModeSymlink != 0:
-			link, err := os.Readlink(path)
-			return errors.Join(err, os.Symlink(link, to))
-		}
-		fi, err := d.Info()
-		data, rerr := os.ReadFile(path)
-		return errors.Join(err, rerr, os.WriteFile(to, data, fi.Mode().Perm()))
-	}))
-	return home
 }
 
 // isLog reports whether a file is the log of a life, or becomes one.
@@ -151,9 +128,9 @@ func TestTornAppends(t *testing.T) {
 	for _, line := range []string{"run seq 1 3000", "run seq 1 4000"} {
 		w.lethe(base, "ask", "ada", line, "--offline")
 	}
-	moved := w.copied(base)
+	moved := copied(w, base)
 	w.lethe(moved, "export", "ada", "-o", file)
-	hurt := w.copied(base)
+	hurt := copied(w, base)
 	_, heard, _ := strings.Cut(w.life(hurt), " inbound e7 ")
 	_, short, _ := strings.Cut(heard, "hash=")
 	lost, err := filepath.Glob(filepath.Join(hurt, "blobs", short[:3], short[3:16]+"*"))
@@ -181,7 +158,7 @@ func TestTornAppends(t *testing.T) {
 		{base, []string{"ask", "ada", "run echo hello", "--offline"}},
 	} {
 		multi := 0
-		for n, lines := range w.appends(w.copied(c.home), c.args...) {
+		for n, lines := range w.appends(copied(w, c.home), c.args...) {
 			if bytes.Count(lines, []byte("\n")) == 1 {
 				continue
 			}
@@ -205,22 +182,21 @@ func TestTornAppends(t *testing.T) {
 // tornThen tears an append of a command and goes on, first with another one, if there is one.
 func (w *torn) tornThen(home string, n, cut int, other []string, args ...string) {
 	w.Helper()
-	home = w.copied(home)
+	home = copied(w, home)
 	w.tear(home, n, cut, args...)
-	if other != nil {
-		w.run(w.Context(), home, other...)
-		if left := w.holding(home); args[0] == "erase" && len(left) > 0 {
-			w.Errorf("what was to be erased is still in %q", left)
+	for _, next := range [][]string{other, args} {
+		if next == nil {
+			continue
+		}
+		w.run(w.Context(), home, next...)
+		if left := holding(w, home, secretWord); args[0] == "erase" && len(left) > 0 {
+			w.Errorf("after %q, what was to be erased is still in %v", next, left)
 		}
 	}
-	w.run(w.Context(), home, args...)
 	for _, why := range []string{"branch", "erased", "lost"} {
 		if notes := regexp.MustCompile(` note e\d+ why=`+why).FindAllString(w.life(home), -1); len(notes) > 1 {
 			w.Errorf("it is told twice: %q", notes)
 		}
-	}
-	if left := w.holding(home); args[0] == "erase" && len(left) > 0 {
-		w.Errorf("what was to be erased is still in %q", left)
 	}
 	if args[0] == "export" { // it goes on where it was taken to
 		elsewhere := filepath.Join(lethetest.Dir(w), "home")
@@ -237,15 +213,4 @@ func (w *torn) life(home string) string {
 	logs, err := filepath.Glob(filepath.Join(home, "agents", "*", "LIFE.md"))
 	lethetest.Must(w, err)
 	return lethetest.Read(w, logs[0])
-}
-
-// holding are the files of a home that hold what is to be erased.
-func (w *torn) holding(home string) (out []string) {
-	lethetest.Must(w, filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && strings.Contains(lethetest.Read(w, path), secretWord) {
-			out = append(out, fmt.Sprint(strings.TrimPrefix(path, home)))
-		}
-		return err
-	}))
-	return out
 }

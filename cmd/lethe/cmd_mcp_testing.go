@@ -9,6 +9,7 @@ import (
 	"lethe/cmd/lethe/servers"
 )
 
+// newMCPTestCommand makes lethe mcp test. A file cmd_mcp_test.go would be a test.
 func newMCPTestCommand(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "test NAME",
