@@ -177,7 +177,7 @@ func (b *Bridge) ensurePeer(key, room string) error {
 // attach loads the state, if that was not done, and starts at the end of room unless the peer
 // hears it already. What was said in its old room and not yet begun to be sent is left; a line
 // that is half sent is finished. The caller holds mu.
-func (p *peer) attach(opened *Bridge, room string) error {
+func (p *peer) attach(bridge *Bridge, room string) error {
 	var damage error
 	if p.state == nil {
 		st, err := readPeer(p.path)
@@ -195,11 +195,11 @@ func (p *peer) attach(opened *Bridge, room string) error {
 		if p.state.Room == room {
 			return nil
 		}
-		opened.log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
+		bridge.log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
 		next.Line = p.state.Line
 	}
 	var err error
-	if next.Cursor, next.Newest, err = roomEnd(opened.cfg.Shared.Room(room)); err != nil {
+	if next.Cursor, next.Newest, err = roomEnd(bridge.cfg.Shared.Room(room)); err != nil {
 		return err
 	}
 	if damage != nil {
@@ -207,7 +207,7 @@ func (p *peer) attach(opened *Bridge, room string) error {
 		if err != nil {
 			return err
 		}
-		opened.log.Error("the position of a peer is damaged; going on at the room's end, lines before it are not sent",
+		bridge.log.Error("the position of a peer is damaged; going on at the room's end, lines before it are not sent",
 			"peer", p.key, "room", room, "kept", kept, "err", damage)
 	}
 	if err := p.write(next); err != nil {

@@ -36,27 +36,27 @@ type Ran struct {
 // Commands tells the newest of the commands that an identity ever ran, newest first, at most so many, and how many
 // there are. It reads LIFE once, and the texts of the returned commands.
 func (h Home) Commands(id home.Identity, most int) (list []*Ran, all int, err error) {
-	followed := audit{open: map[string]*Ran{}, answers: map[string][]blobs.Ref{}}
+	commands := audit{open: map[string]*Ran{}, answers: map[string][]blobs.Ref{}}
 	err = life.Scan(id.LIFE(), func(line life.Event, _ int64) error {
 		if !slices.Contains(aboutCommands, line.Kind) {
 			return nil
 		}
 		if line.Kind == "reply" {
-			followed.reply = line.Refs
+			commands.reply = line.Refs
 			return nil
 		}
 		e, err := event.Parse(line)
 		if err == nil {
-			followed.apply(line, e)
+			commands.apply(line, e)
 		}
 		return err
 	})
-	list = followed.all[max(0, len(followed.all)-most):]
+	list = commands.all[max(0, len(commands.all)-most):]
 	slices.Reverse(list)
 	for _, r := range list {
 		h.describe(r)
 	}
-	return list, len(followed.all), err
+	return list, len(commands.all), err
 }
 
 // aboutCommands are the kinds of lines that tell of commands.

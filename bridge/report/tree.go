@@ -33,15 +33,15 @@ func (h Home) Tree(id home.Identity) ([]Stretch, error) {
 	if err != nil {
 		return nil, err
 	}
-	followed := tree{forks: forks}
+	stretches := tree{forks: forks}
 	err = life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
-		followed.read(e)
+		stretches.read(e)
 		return nil
 	})
 	if err != nil {
-		return followed.list, id.Unread(err)
+		return stretches.list, id.Unread(err)
 	}
-	return followed.list, nil
+	return stretches.list, nil
 }
 
 // forksOf returns the names of an identity's forks in this home, by the line of its LIFE at which they begin.

@@ -3,7 +3,6 @@ package telegram
 import (
 	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,27 +68,18 @@ func TestMoves(t *testing.T) {
 	equal(t, "others", c.canonical("-5")+c.current("-5"), "-5-5")
 }
 
-// A state file that cannot be understood is kept once and stops nothing.
-func TestDamagedAtTheStart(t *testing.T) {
+// A file that cannot be understood is kept once, and what is known begins anew.
+func TestDamagedChats(t *testing.T) {
 	for _, content := range []string{"", "{", `{"version":2}`, "\x00\x00"} {
-		st := stageOf(t, "")
-		ada, dm := st.ada()
-		paths := []string{st.file("chats.json"), st.file("inbox.jsonl"), st.file("peers/" + id(dm.ID) + ".json")}
-		for _, path := range paths {
-			lethetest.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-			lethetest.Write(t, path, content)
+		path, log := filepath.Join(t.TempDir(), "chats.json"), &lethetest.Log{}
+		lethetest.Write(t, path, content)
+		for range 2 {
+			_, err := openChats(filepath.Dir(path), slog.New(slog.NewTextHandler(log, nil)))
+			lethetest.Must(t, err)
 		}
-		lethetest.Must(t, st.stop(st.greeted(dm, ada)))
-		st.start()
-		st.answers("dev", "hello")
-		st.sent(dm, 1)
-		kept, _ := filepath.Glob(paths[0] + ".damaged-*")
-		if len(kept) != 1 {
-			t.Fatalf("%.20q: kept %v", content, kept)
-		}
-		if data, err := os.ReadFile(kept[0]); err != nil || string(data) != content {
-			t.Errorf("kept %.20q, %v", data, err)
-		}
-		has(t, "log", st.log.String(), "chats cannot be read")
+		kept, _ := filepath.Glob(path + ".damaged-*")
+		equal(t, "kept files", len(kept), 1)
+		lethetest.Holds(t, kept[0], content)
+		equal(t, "warnings", strings.Count(log.String(), "chats cannot be read"), 1)
 	}
 }

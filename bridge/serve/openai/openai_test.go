@@ -291,21 +291,6 @@ func TestNoMoney(t *testing.T) {
 	lethetest.Words(t, w.ask(body("ada/dev", "hello", "", "what is 1+1?")), "1+1 = 2")
 }
 
-// Text beside calls is a paragraph of a stream, and no answer.
-func TestTextBesideCalls(t *testing.T) {
-	look := rehearsal.Step{Contains: "look around", Times: 2, Answer: &rehearsal.Answer{
-		Text: "I look around first.", Calls: []rehearsal.Call{{Name: "BASH", Arguments: `{"command":"echo found"}`}},
-	}}
-	w := begin(t, "", look)
-	whole := w.ask(body("ada/whole", "look around"))
-	got := w.stream(body("ada/dev", "look around"))
-	if got.content != "I look around first.\n\n"+whole {
-		t.Errorf("a stream of %q, and an answer %q", got.content, whole)
-	}
-	w.ask(body("ada/dev", "look around", got.content, "what is 1+1?"))
-	w.room("dev", "you: look around", "ada: "+whole, "you: what is 1+1?", "ada: 1+1 = 2")
-}
-
 // A model that breaks off and is asked again: the stream has a beginning too many, and the answer has not.
 func TestModelBreaksOff(t *testing.T) {
 	w := begin(t, "", rehearsal.Step{Contains: "count to 60", Fault: rehearsal.Truncate})
