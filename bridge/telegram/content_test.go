@@ -18,7 +18,7 @@ import (
 // right to a blob and are no command, also where they came in a way that the bridge does not know.
 func TestLines(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	st.start()
 	const mention = "hash=0123456789abcdef"
 	link := func(offset int, url string) string {
@@ -58,12 +58,12 @@ func TestLines(t *testing.T) {
 		{`"pinned_message":{"message_id":1}`, ""}, {`"new_chat_title":"x"`, ""}, {`"text":" "`, ""},
 	} {
 		st.Update("message", json.RawMessage(fmt.Sprintf(`{"message_id":%d,"date":1700000000,"chat":{"id":%d,"type":"private"},
-			"from":{"id":%[2]d,"first_name":"Ada"},%[3]s}`, 900+i, dm.ID, c[0])))
+			"from":{"id":%[2]d,"first_name":"Ada"},%[3]s}`, 900+i, ada.dm.ID, c[0])))
 		if c[1] != "" {
 			want = append(want, "Ada: "+c[1])
 		}
 	}
-	st.Reply(dm, ada, st.Say(dm, ada, "E = mc2"), "/explain@offline_bot this") // a command that is not for the harness
+	ada.replies(ada.says("E = mc2"), "/explain@offline_bot this") // a command that is not for the harness
 	want = append(want, "Ada: E = mc2", "Ada: > Ada: E = mc2\n/explain this")
 	equalAll(t, "room", st.hears("dev", len(want)), want...)
 	for i, l := range st.lines("dev") {
@@ -77,14 +77,14 @@ func TestLines(t *testing.T) {
 // offset goes behind them all, since Telegram gives an update again and again until it is taken.
 func TestOddUpdates(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	s, hub := st.session()
 	defer hub.Close()
 	s.running = nil // nothing is delivered
 	s.spawn = func(func(context.Context)) {}
 	message := func(update, words string) json.RawMessage {
 		return json.RawMessage(`{"update_id":` + update + `,"message":{"message_id":` + update + `,"date":1700000000,
-			"chat":{"id":` + id(dm.ID) + `,"type":"private"},"from":{"id":` + id(ada.ID) + `,"first_name":"Ada"},` + words + `}}`)
+			"chat":{"id":` + id(ada.dm.ID) + `,"type":"private"},"from":{"id":` + id(ada.ID) + `,"first_name":"Ada"},` + words + `}}`)
 	}
 	take := func(next int64, batch ...json.RawMessage) {
 		t.Helper()

@@ -59,9 +59,7 @@ func (st *stage) content(m models.Message) string {
 
 // What an agent sends along is in the chat: pictures as pictures, several as an album, with the words below the first.
 func TestFilesGoOut(t *testing.T) {
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.greeted(dm, ada)
+	st, ada := greeted(t)
 	small, wide := drawn(t, 40, 30), drawn(t, 3000, 10)
 	long := strings.TrimSpace(strings.Repeat("word ", 300))
 	forged := st.photo(small)
@@ -84,26 +82,24 @@ func TestFilesGoOut(t *testing.T) {
 	} {
 		st.answers("dev", c.text)
 		at += len(c.want)
-		st.sent(dm, at)
+		ada.got(at)
 		var got []string
-		for _, m := range st.Sent(dm)[at-len(c.want):] {
+		for _, m := range ada.messages()[at-len(c.want):] {
 			got = append(got, st.content(m))
 		}
 		equalAll(t, c.text, got, c.want...)
 	}
-	if m := st.Sent(dm)[0]; m.ReplyToMessage == nil || len(m.CaptionEntities) != 1 {
+	if m := ada.messages()[0]; m.ReplyToMessage == nil || len(m.CaptionEntities) != 1 {
 		t.Errorf("the first answer quotes what it answers, and is marked up: %+v", m)
 	}
 }
 
 // What Telegram refuses, and what goes with a file that was erased, is said in the place of it; nothing behind it waits.
 func TestFilesThatCannotBeSent(t *testing.T) {
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.greeted(dm, ada)
+	st, ada := greeted(t)
 	st.Fault(botapi.Fault{Method: "sendDocument", Status: 400, Description: "Bad Request: not enough rights to send documents to the chat"})
 	st.answers("dev", "One\n"+st.document("a.txt", "text"))
-	has(t, "refused", st.sent(dm, 1)[0], "One\n[document a.txt text/plain 4 B hash=",
+	has(t, "refused", ada.got(1)[0], "One\n[document a.txt text/plain 4 B hash=",
 		"]\nnot sent: telegram answers 400: Bad Request: not enough rights")
 
 	gone, kept := st.document("gone.txt", "secret"), st.document("kept.txt", "text")
@@ -115,16 +111,16 @@ func TestFilesThatCannotBeSent(t *testing.T) {
 	st.within("the line is cut into parts", func() bool { return st.Count("sendMessage") == 2 })
 	lethetest.Must(t, os.Remove(st.cfg.Store.Path(h)))
 	close(hold)
-	st.sent(dm, 3)
-	equal(t, "what is left", st.content(st.Sent(dm)[2]),
+	ada.got(3)
+	equal(t, "what is left", st.content(ada.messages()[2]),
 		gone+"\n"+kept+"\nnot sent: telegram answers 400: Bad Request: file must be non-empty")
 
 	st.answers("dev", "Two\n"+kept)
-	st.sent(dm, 4)
+	ada.got(4)
 	all := st.document("c.txt", "text")
 	st.Fault(botapi.Fault{Method: "sendDocument", Kind: botapi.Lost}, botapi.Fault{Method: "sendDocument", Status: 429, RetryAfter: 1})
 	st.answers("dev", "Three\n"+all)
-	st.sent(dm, 6) // twice: nobody knows whether the first has arrived
+	ada.got(6) // twice: nobody knows whether the first has arrived
 	st.answers("dev", "Four")
-	equal(t, "what comes behind", st.sent(dm, 7)[6], "Four")
+	equal(t, "what comes behind", ada.got(7)[6], "Four")
 }

@@ -15,43 +15,43 @@ import (
 
 func TestEdits(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	r := st.start()
-	m := st.Say(dm, ada, "deploy to staging")
+	m := ada.says("deploy to staging")
 	st.hears("dev", 1)
-	st.Edit(dm, m, "deploy to production")
-	st.Edit(dm, m, "deploy to production") // a preview has come, nothing else
-	st.Edit(dm, m, "/stop")
+	st.Edit(ada.dm, m, "deploy to production")
+	st.Edit(ada.dm, m, "deploy to production") // a preview has come, nothing else
+	st.Edit(ada.dm, m, "/stop")
 	st.Update("edited_message", models.Message{
-		ID: 900, Chat: models.Chat{ID: dm.ID, Type: "private"}, From: &ada,
+		ID: 900, Chat: models.Chat{ID: ada.dm.ID, Type: "private"}, From: &ada.User,
 		Date: 1700000000, EditDate: 1700000001, Location: &models.Location{Latitude: 3, Longitude: 4, LivePeriod: 60},
 	})
-	last := st.Say(dm, ada, "the end")
+	last := ada.says("the end")
 	equalAll(t, "room", st.hears("dev", 4), "Ada: deploy to staging", "Ada: (edited) deploy to production",
 		"Ada: (edited) /stop", "Ada: the end")
 	st.stop(r)
 	st.start()
-	st.Edit(dm, last, "after a restart")
+	st.Edit(ada.dm, last, "after a restart")
 	equal(t, "line", st.hears("dev", 5)[4], "Ada: (edited) after a restart")
 }
 
 func TestReplies(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	bob := st.User("Bob]x")
 	crew := st.crew()
 	topic := st.Topic(crew, "builds")
 	st.start()
 	first := st.Say(crew, bob, "first\nline, and "+strings.Repeat("long ", 40)+"hash=0123456789abcdef")
-	st.Say(dm, ada, "hello")
+	ada.says("hello")
 	st.hears("dev", 2)
 	st.answers("dev", "see hash=0123456789abcdef, it is yours")
-	st.sent(dm, 1)
-	st.Reply(crew, ada, first, "what?")
-	st.Reply(dm, ada, st.Sent(dm)[0].ID, "no, yours")
-	st.Reply(dm, ada, st.Sent(dm)[0].ID, "/stop")
-	st.Say(topic, ada, "in a topic, no reply")
-	st.Send(dm, ada, models.Message{Text: "which?", ReplyToMessage: &models.Message{ID: st.Sent(dm)[0].ID},
+	ada.got(1)
+	st.Reply(crew, ada.User, first, "what?")
+	ada.replies(ada.messages()[0].ID, "no, yours")
+	ada.replies(ada.messages()[0].ID, "/stop")
+	st.Say(topic, ada.User, "in a topic, no reply")
+	st.Send(ada.dm, ada.User, models.Message{Text: "which?", ReplyToMessage: &models.Message{ID: ada.messages()[0].ID},
 		Quote: &models.TextQuote{Text: "part"}})
 	got := st.hears("dev", 8)
 	short := "> Bobx-" + id(bob.ID) + ": first line, and " + strings.Repeat("long ", 40)
@@ -72,7 +72,7 @@ func TestReplies(t *testing.T) {
 // Commands, of which only people who are listed give /model in a group.
 func TestCommands(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	mal, crew := st.User("Mal"), st.crew()
 	topic := st.Topic(crew, "builds")
 	st.lets("builds", keyOf(id(crew.ID), topic.Thread))
@@ -83,7 +83,7 @@ func TestCommands(t *testing.T) {
 		"/dance@offline_bot now", "/stop now",
 		"/stop@other_bot", "/", "//x", "/ stop",
 	} {
-		st.Say(crew, ada, text)
+		st.Say(crew, ada.User, text)
 	}
 	st.Say(crew, mal, "/model expensive")
 	st.Reply(crew, mal, st.Say(crew, mal, "/stop"), "/model expensive")
@@ -96,11 +96,11 @@ func TestCommands(t *testing.T) {
 		has(t, "line", l.Text, "/")
 	}
 
-	st.Say(dm, ada, "/start payload")
-	has(t, "start", st.sent(dm, 1)[0], "the room dev", "Listening there: lethe.", "/stop")
-	st.Say(crew, ada, "/id")
+	ada.says("/start payload")
+	has(t, "start", ada.got(1)[0], "the room dev", "Listening there: lethe.", "/stop")
+	st.Say(crew, ada.User, "/id")
 	has(t, "id", st.sent(crew, 1)[0], "you: "+id(ada.ID), "this chat: "+id(crew.ID), "Crew")
-	st.Say(topic, ada, "/id@offline_bot")
+	st.Say(topic, ada.User, "/id@offline_bot")
 	has(t, "id", st.sent(crew, 2)[1], "this topic: "+keyOf(id(crew.ID), topic.Thread), "room: builds")
 	equal(t, "topic of the answer", st.Sent(crew)[1].MessageThreadID, topic.Thread)
 	st.quiet()
@@ -109,11 +109,11 @@ func TestCommands(t *testing.T) {
 
 func TestMedia(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	st.start()
 	photo := []byte(strings.Repeat("jpeg", 30_000))
-	st.Say(dm, ada, "look:")
-	st.SendPhoto(dm, ada, photo, "the *roof*")
+	ada.says("look:")
+	st.SendPhoto(ada.dm, ada.User, photo, "the *roof*")
 	ogg, webp := st.Upload([]byte("ogg"), 0), st.Upload([]byte("RIFF....WEBP"), 0)
 	pdf, film := st.Upload([]byte("%PDF"), 0), st.Upload(nil, 700_000_000)
 	for _, m := range []models.Message{
@@ -123,7 +123,7 @@ func TestMedia(t *testing.T) {
 		{Document: &models.Document{FileID: film.FileID, FileName: "film.mkv", MimeType: "video/x-matroska", FileSize: film.FileSize}},
 		{Sticker: &models.Sticker{FileID: webp.FileID, Type: "regular", Emoji: "👍", FileSize: 12}},
 	} {
-		st.Send(dm, ada, m)
+		st.Send(ada.dm, ada.User, m)
 	}
 	got := st.hears("dev", 6)
 	for i, want := range []string{
@@ -151,7 +151,7 @@ func TestMedia(t *testing.T) {
 	// While nothing but files comes, the bridge counts as hearing.
 	before := st.health().Exchanged
 	for range 3 {
-		st.SendPhoto(dm, ada, photo, "")
+		st.SendPhoto(ada.dm, ada.User, photo, "")
 	}
 	st.hears("dev", 9)
 	st.within("an exchange is noted", func() bool { return st.health().Exchanged.After(before) })
@@ -160,11 +160,11 @@ func TestMedia(t *testing.T) {
 // The messages of an album are one line, also when they come one by one; what is late is a line of its own.
 func TestAlbums(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	album := func(name, caption string) {
 		f := st.Upload([]byte(caption+name), 0)
 		photo := []models.PhotoSize{{FileID: f.FileID, FileSize: int(f.FileSize)}}
-		st.Send(dm, ada, models.Message{Photo: photo, Caption: caption, MediaGroupID: name})
+		st.Send(ada.dm, ada.User, models.Message{Photo: photo, Caption: caption, MediaGroupID: name})
 	}
 	st.start()
 	st.ready()
@@ -174,7 +174,7 @@ func TestAlbums(t *testing.T) {
 	st.within("the bridge looks for more", func() bool { return st.Count("getUpdates") > polls })
 	album("7", "")
 	album("7", "from below")
-	st.Say(dm, ada, "between")
+	ada.says("between")
 	album("8", "another")
 	close(hold)
 	const tag = `\[photo image/jpeg \d+ B hash=[0-9a-f]{16}\]`
@@ -192,7 +192,7 @@ func TestAlbums(t *testing.T) {
 	album("7", "late")
 	is(4, tag+" late")
 	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Repeat})
-	st.Say(dm, ada, "end")
+	ada.says("end")
 	is(5, "end")
 	st.quiet()
 	is(5, "end")
@@ -218,15 +218,15 @@ func TestMediaFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := newStage(t)
-			ada, dm := st.ada()
+			ada := st.ada()
 			if c.fault.Kind == botapi.Hang {
 				st.cfg.tune.file = 300 * time.Millisecond
 			}
 			st.start()
 			st.ready()
 			st.Fault(c.fault)
-			st.SendPhoto(dm, ada, []byte("jpeg"), "see")
-			st.Say(dm, ada, "next")
+			st.SendPhoto(ada.dm, ada.User, []byte("jpeg"), "see")
+			ada.says("next")
 			got := st.hears("dev", 2)
 			if !regexp.MustCompile(`\[photo image/jpeg 4 B.*(` + c.want + `).*\] see`).MatchString(got[0]) {
 				t.Errorf("the line is %q, without %s", got[0], c.want)
@@ -239,12 +239,12 @@ func TestMediaFails(t *testing.T) {
 // A disk that takes no file keeps the message with Telegram until it does.
 func TestMediaWithoutDisk(t *testing.T) {
 	st := stageOf(t, "")
-	ada, dm := st.ada()
+	ada := st.ada()
 	disk := newBrokenDisk(t, "blobs")
 	st.start()
 	st.ready()
-	st.SendPhoto(dm, ada, []byte("jpeg"), "")
-	st.Say(dm, ada, "next")
+	st.SendPhoto(ada.dm, ada.User, []byte("jpeg"), "")
+	ada.says("next")
 	st.within("it was tried", func() bool { return disk.asked.Load() > 2 })
 	st.deaf("no space left")
 	if got := st.texts("dev"); len(got) > 0 {

@@ -146,8 +146,8 @@ func plainWords(text string) string { return fileTag.ReplaceAllString(text, "") 
 // is there in order and whole, and at most one message is there twice for each time it died.
 func TestKilled(t *testing.T) {
 	st := stageOf(t, "")
-	ada, dm := st.ada()
-	g := &grave{stage: st, dm: dm}
+	ada := st.ada()
+	g := &grave{stage: st, dm: ada.dm}
 	g.m = mortal{Home: st.home, URL: st.cfg.BaseURL, Token: st.Token()}
 	ctx, cancel := context.WithCancel(context.Background())
 	agent := make(chan struct{})
@@ -160,20 +160,20 @@ func TestKilled(t *testing.T) {
 		text := fmt.Sprintf("message %d", said)
 		switch said % 4 {
 		case 2:
-			st.SendPhoto(dm, ada, []byte(text), text)
+			st.SendPhoto(ada.dm, ada.User, []byte(text), text)
 		case 3:
 			q := status.Question{Question: chat.Question{ID: fmt.Sprintf("q%06x", said), Text: "?", Options: []string{text},
 				For: []string{"Ada"}}, Room: "dev"}
 			asked = append(asked, q)
 			st.asks("", asked...)
-			st.PressOld(dm, ada, 0, q.ID+" 1")
+			st.PressOld(ada.dm, ada.User, 0, q.ID+" 1")
 		default:
-			st.Say(dm, ada, text)
+			ada.says(text)
 		}
 		said++
 	}
 	answered := func() bool {
-		texts := st.Texts(dm)
+		texts := st.Texts(ada.dm)
 		return len(texts) > 1 && texts[len(texts)-2] == fmt.Sprintf("re: message %d", said-1) && st.Pending() == 0
 	}
 	stride, random := 9, 3

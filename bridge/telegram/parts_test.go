@@ -16,7 +16,7 @@ import (
 // a topic only if all of them were asked there.
 func TestSeveralQuestions(t *testing.T) {
 	st := newStage(t)
-	ada, _ := st.ada()
+	ada := st.ada().User
 	bob := st.User("Bob")
 	crew := st.crew()
 	talk := st.Topic(crew, "talk")
@@ -90,13 +90,11 @@ func (st *stage) modes() (list []string) {
 
 // Markup that Telegram refuses: the same text, plain, with the targets of its links.
 func TestMarkupRefused(t *testing.T) {
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.greeted(dm, ada)
+	st, ada := greeted(t)
 	st.Fault(botapi.Fault{Method: "sendMessage", Status: 400, Description: "Bad Request: can't parse entities: unsupported entity"})
 	st.answers("dev", "**bold** _words_ [here](https://a.example/)")
-	equal(t, "text", st.sent(dm, 1)[0], "bold words here (https://a.example/)")
-	m := st.Sent(dm)[0]
+	equal(t, "text", ada.got(1)[0], "bold words here (https://a.example/)")
+	m := ada.messages()[0]
 	if len(m.Entities) > 0 || m.ReplyToMessage == nil {
 		t.Errorf("sent %+v", m)
 	}
@@ -104,16 +102,16 @@ func TestMarkupRefused(t *testing.T) {
 	st.Fault(botapi.Fault{Method: "sendMessage", Status: 400, Description: "Bad Request: message is too ugly"})
 	st.answers("dev", "ugly")
 	st.answers("dev", "after it")
-	equal(t, "text", st.sent(dm, 2)[1], "after it")
+	equal(t, "text", ada.got(2)[1], "after it")
 	has(t, "log", st.log.String(), "too ugly")
 }
 
 // Parts that an earlier program has cut and recorded are sent as they were cut.
 func TestRecordedParts(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
-	st.stop(st.greeted(dm, ada))
-	path := st.file("peers/" + id(dm.ID) + ".json")
+	ada := st.ada()
+	st.stop(ada.greets())
+	path := st.file("peers/" + id(ada.dm.ID) + ".json")
 	data, err := os.ReadFile(path)
 	lethetest.Must(t, err)
 	first, _, _ := strings.Cut(string(data), "\n")
@@ -122,8 +120,8 @@ func TestRecordedParts(t *testing.T) {
 		`{"data":{"text":"an <b> & old","html":"<b>an</b> &lt;b&gt; &amp; old"}},{"data":{"text":"end"}}]}}` + "\n"
 	lethetest.Write(t, path, first)
 	st.start()
-	equalAll(t, "chat", st.sent(dm, 2), "an <b> & old", "end")
-	if m := st.Sent(dm)[0]; len(m.Entities) != 1 || m.Entities[0].Type != models.MessageEntityTypeBold {
+	equalAll(t, "chat", ada.got(2), "an <b> & old", "end")
+	if m := ada.messages()[0]; len(m.Entities) != 1 || m.Entities[0].Type != models.MessageEntityTypeBold {
 		t.Errorf("entities %+v", m.Entities)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // One bot, many chats, many rooms: each hears its own.
 func TestManyRooms(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	crew := st.crew()
 	board := st.Group(models.ChatTypeSupergroup, "Board")
 	st.lets("", id(board.ID))
@@ -22,16 +22,16 @@ func TestManyRooms(t *testing.T) {
 	st.lets("crew", id(crew.ID), id(board.ID))
 	st.lets("builds", keyOf(id(crew.ID), builds.Thread))
 	st.start()
-	for _, where := range []botapi.Chat{dm, crew, board, builds} {
-		st.Say(where, ada, fmt.Sprintf("in %d.%d", where.ID, where.Thread))
+	for _, where := range []botapi.Chat{ada.dm, crew, board, builds} {
+		st.Say(where, ada.User, fmt.Sprintf("in %d.%d", where.ID, where.Thread))
 	}
-	equalAll(t, "dev", st.hears("dev", 1), fmt.Sprintf("Ada: in %d.0", dm.ID))
+	equalAll(t, "dev", st.hears("dev", 1), fmt.Sprintf("Ada: in %d.0", ada.dm.ID))
 	equalAll(t, "builds", st.hears("builds", 1), fmt.Sprintf("Ada: in %d.%d", builds.ID, builds.Thread))
 	st.hears("crew", 2)
 	for _, room := range []string{"dev", "crew", "builds"} {
 		st.answers(room, "to "+room)
 	}
-	equalAll(t, "dm", st.sent(dm, 1), "to dev")
+	equalAll(t, "ada.dm", ada.got(1), "to dev")
 	equalAll(t, "board", st.sent(board, 1), "to crew")
 	equalAll(t, "topic", st.sent(builds, 1), "to builds")
 	equalAll(t, "crew and its topic", slices.Sorted(slices.Values(st.sent(botapi.Chat{ID: crew.ID}, 2))), "to builds", "to crew")
@@ -41,18 +41,18 @@ func TestManyRooms(t *testing.T) {
 // that had written before.
 func TestRestart(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	crew := st.crew()
 	r := st.start()
-	st.Say(dm, ada, "one")
+	ada.says("one")
 	st.hears("dev", 1)
 	st.stop(r)
 	equal(t, "healthy", st.health().Ailment() == "", true)
 	st.answers("dev", "while you were away")
 	equal(t, "healthy, with a line waiting", st.health().Ailment() == "", false)
-	st.Say(dm, ada, "two")
+	ada.says("two")
 	st.start()
-	equalAll(t, "dm", st.sent(dm, 1), "while you were away")
+	equalAll(t, "ada.dm", ada.got(1), "while you were away")
 	equalAll(t, "crew", st.sent(crew, 1), "while you were away")
 	equalAll(t, "room", st.hears("dev", 3), "Ada: one", "lethe: while you were away", "Ada: two")
 }

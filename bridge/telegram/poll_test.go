@@ -36,17 +36,17 @@ func TestFetchingFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := newStage(t)
-			ada, dm := st.ada()
+			ada := st.ada()
 			if c.fault.Kind == botapi.Hang {
 				st.cfg.tune.grace = 200 * time.Millisecond
 			}
-			st.greeted(dm, ada)
+			ada.greets()
 			fault := c.fault
 			fault.Method = "getUpdates"
 			fault.Times = max(fault.Times, 2)
 			st.Fault(fault)
 			for i := range 3 {
-				st.Say(dm, ada, fmt.Sprintf("during %d", i))
+				ada.says(fmt.Sprintf("during %d", i))
 			}
 			equalAll(t, "room", st.hears("dev", 4), "Ada: hello", "Ada: during 0", "Ada: during 1", "Ada: during 2")
 			st.within("it is over", func() bool { return st.FaultsLeft() == 0 })
@@ -70,8 +70,8 @@ func TestUnknownToken(t *testing.T) {
 	}{{"getMe", 401}, {"getMe", 404}, {"getUpdates", 401}, {"sendMessage", 401}} {
 		t.Run(fmt.Sprintf("%s %d", c.method, c.status), func(t *testing.T) {
 			st := newStage(t)
-			ada, dm := st.ada()
-			r := st.greeted(dm, ada)
+			ada := st.ada()
+			r := ada.greets()
 			if c.method == "getMe" {
 				st.stop(r)
 			}
@@ -96,32 +96,32 @@ func TestUnknownToken(t *testing.T) {
 // week without any.
 func TestUpdatesComeAgain(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	r := st.start()
 	for i := range 5 {
-		st.Say(dm, ada, fmt.Sprintf("%d", i))
+		ada.says(fmt.Sprintf("%d", i))
 	}
 	st.hears("dev", 5)
-	st.Say(dm, ada, "/id")
-	st.sent(dm, 1)
+	ada.says("/id")
+	ada.got(1)
 	st.quiet()
 	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Repeat, Times: 2})
-	st.Say(dm, ada, "5")
+	ada.says("5")
 	st.hears("dev", 6)
 	st.within("they came again", func() bool { return st.FaultsLeft() == 0 })
 	st.quiet()
 	st.hears("dev", 6)
-	st.sent(dm, 1) // what makes no line does not come again either
+	ada.got(1) // what makes no line does not come again either
 	st.stop(r)
 
 	st.ResumeAt(1234) // lower, while nobody listens
-	st.Say(dm, ada, "6")
+	ada.says("6")
 	r = st.start()
 	st.hears("dev", 7)
 	st.quiet()
 	st.ResumeAt(77) // lower, while somebody does
-	st.Say(dm, ada, "7")
-	st.Say(dm, ada, "8")
+	ada.says("7")
+	ada.says("8")
 	st.hears("dev", 9)
 	st.quiet()
 	st.hears("dev", 9)
@@ -134,26 +134,26 @@ func TestUpdatesComeAgain(t *testing.T) {
 // Ids of another bot are another sequence.
 func TestAnotherBot(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	r := st.start()
-	st.Say(dm, ada, "one")
+	ada.says("one")
 	st.hears("dev", 1)
 	st.stop(r)
 	other := stageOf(t, "987:other")
-	ada2, dm2 := other.ada()
+	there := other.ada()
 	other.cfg.Home = st.home
 	other.home = st.home
 	other.start()
-	other.Say(dm2, ada2, "two")
+	there.says("two")
 	equalAll(t, "room", other.hears("dev", 2), "Ada: one", "Ada: two")
 }
 
 // A server that gives the same updates without end is not asked without end.
 func TestSameUpdatesWithoutEnd(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	st.cfg.tune.backoff = 50 * time.Millisecond
-	st.greeted(dm, ada)
+	ada.greets()
 	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Repeat, Times: -1})
 	began, asked := time.Now(), st.Count("getUpdates")
 	st.within("it goes on", func() bool { return st.Count("getUpdates") >= asked+12 })
@@ -161,23 +161,23 @@ func TestSameUpdatesWithoutEnd(t *testing.T) {
 		t.Errorf("12 polls in %v", d)
 	}
 	st.ClearFaults()
-	st.Say(dm, ada, "and now?")
+	ada.says("and now?")
 	st.hears("dev", 2)
 }
 
 // One 404 is no proof that there is no such bot.
 func TestOneNotFound(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
-	r := st.greeted(dm, ada)
+	ada := st.ada()
+	r := ada.greets()
 	st.Fault(botapi.Fault{Method: "getUpdates", Status: 404, Times: 2})
-	st.Say(dm, ada, "one")
-	st.Say(dm, ada, "two")
+	ada.says("one")
+	ada.says("two")
 	st.hears("dev", 3)
 	st.stop(r)
 	st.Fault(botapi.Fault{Method: "getMe", Status: 404, Times: 1})
 	r = st.start()
-	st.Say(dm, ada, "three")
+	ada.says("three")
 	st.hears("dev", 4)
 	st.stop(r)
 	// Where there is no bot at all, the address may be wrong as well as the token.
@@ -192,7 +192,7 @@ func TestOneNotFound(t *testing.T) {
 // Files of a server that hangs hold up the words of others for so long, and no more.
 func TestFilesHang(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	bob := st.User("Bob")
 	st.lets("", id(bob.ID))
 	st.cfg.tune.file, st.cfg.tune.files = 300*time.Millisecond, 500*time.Millisecond
@@ -200,7 +200,7 @@ func TestFilesHang(t *testing.T) {
 	st.ready()
 	st.Fault(botapi.Fault{Method: "file", Kind: botapi.Hang, Times: -1})
 	for range 8 {
-		st.SendPhoto(dm, ada, []byte("jpeg"), "")
+		st.SendPhoto(ada.dm, ada.User, []byte("jpeg"), "")
 	}
 	st.Say(st.Private(bob), bob, "hello")
 	got := st.hears("dev", 9)
@@ -215,28 +215,26 @@ func TestFilesHang(t *testing.T) {
 // the disk has room.
 func TestInboxCannotBeWritten(t *testing.T) {
 	st := stageOf(t, "")
-	ada, dm := st.ada()
+	ada := st.ada()
 	disk := newBrokenDisk(t, "inbox.jsonl")
 	disk.mended.Store(true)
-	st.greeted(dm, ada)
+	ada.greets()
 	disk.mended.Store(false)
-	st.Say(dm, ada, "b")
+	ada.says("b")
 	st.deaf("no space left")
 	disk.mended.Store(true)
-	st.Say(dm, ada, "c")
+	ada.says("c")
 	equalAll(t, "dev", st.hears("dev", 3), "Ada: hello", "Ada: b", "Ada: c")
 	st.within("the end is told", func() bool { return strings.Contains(st.log.String(), `msg="can take in messages again"`) })
 }
 
 // Nor does a list that nobody can read count as hearing.
 func TestDamagedPeopleAreDeafness(t *testing.T) {
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.greeted(dm, ada)
+	st, ada := greeted(t)
 	people := st.file("people.json")
 	good, err := os.ReadFile(people)
 	lethetest.Must(t, errors.Join(err, os.WriteFile(people, []byte("{"), 0o600)))
-	st.Say(dm, ada, "b")
+	ada.says("b")
 	st.deaf("people.json")
 	lethetest.Must(t, os.WriteFile(people, good, 0o600))
 	equalAll(t, "dev", st.hears("dev", 2), "Ada: hello", "Ada: b")

@@ -68,33 +68,33 @@ func (st *stage) told(n int) string {
 // of it; then the buttons go.
 func TestButtons(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	st.lets("", id(ada.ID)+" ada")
 	st.cfg.People = []string{"ada"}
-	st.greeted(dm, ada)
+	ada.greets()
 	st.asks("dev", deploy)
-	equal(t, "the question", st.sent(dm, 1)[0],
+	equal(t, "the question", ada.got(1)[0],
 		"lethe asks:\n\nThe tests **pass**. Deploy?\n    command: <!-- rm -r * -->\n\nPress a button, or write: q3fa9c1 yes. (q3fa9c1)")
-	equal(t, "marks", len(st.Sent(dm)[0].Entities), 0)
-	m := st.Sent(dm)[0]
+	equal(t, "marks", len(ada.messages()[0].Entities), 0)
+	m := ada.messages()[0]
 	equalAll(t, "buttons", labels(m), "yes | after *lunch*")
-	st.Press(dm, ada, m.ID, "after *lunch*")
+	st.Press(ada.dm, ada.User, m.ID, "after *lunch*")
 	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Repeat, Times: 2})
 	equal(t, "the line", st.hears("dev", 3)[2], "ada: q3fa9c1 after *lunch*")
-	st.bare(dm, 0)
+	st.bare(ada.dm, 0)
 	equal(t, "told", st.told(1), "after *lunch*")
 	st.within("the repetitions have come", func() bool { return st.FaultsLeft() == 0 })
 	st.quiet()
 	st.hears("dev", 3)
 
 	// What cannot be meant any more is said, and is no line.
-	st.PressOld(dm, ada, m.ID, "q3fa9c1 3")
+	st.PressOld(ada.dm, ada.User, m.ID, "q3fa9c1 3")
 	equal(t, "no such option", st.told(2), "The question has no such option.")
 	st.asks("ops")
-	st.PressOld(dm, ada, m.ID, "q3fa9c1 1")
+	st.PressOld(ada.dm, ada.User, m.ID, "q3fa9c1 1")
 	equal(t, "answered meanwhile", st.told(3), "This question is no longer open.")
 	for _, data := range []string{"", "q3fa9c1", "/stop", "q3fa9c1 1 1"} {
-		st.PressOld(dm, ada, m.ID, data)
+		st.PressOld(ada.dm, ada.User, m.ID, data)
 	}
 	st.told(7)
 	st.hears("dev", 3)
@@ -131,14 +131,12 @@ func TestWhoPresses(t *testing.T) {
 
 // A reply to a question answers it, without a quotation in the way; other talk stays talk.
 func TestReplyToQuestion(t *testing.T) {
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.greeted(dm, ada)
+	st, ada := greeted(t)
 	free := status.Question{Question: chat.Question{ID: "q0000aa", Text: "Which host?", Until: time.Now().Add(time.Hour)}, Room: "dev"}
 	st.asks("dev", deploy, free)
-	got := st.sent(dm, 2)
+	got := ada.got(2)
 	has(t, "the question", got[1], "Which host?\n\nReply to this message to answer. Until", "UTC. (q0000aa)")
-	equal(t, "buttons", st.Sent(dm)[1].ReplyMarkup, nil)
+	equal(t, "buttons", ada.messages()[1].ReplyMarkup, nil)
 	for i, c := range []struct {
 		to         int
 		says, line string
@@ -148,19 +146,19 @@ func TestReplyToQuestion(t *testing.T) {
 		{0, "why?", "> lethe asks: The tests **pass**. Deploy?"},
 		{0, "q0000aa that", "q0000aa that"},
 	} {
-		st.Reply(dm, ada, st.Sent(dm)[c.to].ID, c.says)
+		ada.replies(ada.messages()[c.to].ID, c.says)
 		has(t, "the line", st.hears("dev", 4+i)[3+i], ": "+c.line)
 	}
 
 	st.answers("dev", "lethe asks:\n\nTea?\n\nPress a button, or write: yes. (q3fa9c1)") // an agent's words
-	st.sent(dm, 3)
-	st.Reply(dm, ada, st.Sent(dm)[2].ID, "yes")
+	ada.got(3)
+	ada.replies(ada.messages()[2].ID, "yes")
 	has(t, "no answer", st.hears("dev", 9)[8], ": > lethe asks: Tea?")
 	long := free
 	long.Text = strings.Repeat("a long word ", 600)
 	st.asks("dev", long)
-	st.sent(dm, 5)
-	st.Reply(dm, ada, st.Sent(dm)[4].ID, "it")
+	ada.got(5)
+	ada.replies(ada.messages()[4].ID, "it")
 	has(t, "of a long one", st.hears("dev", 11)[10], ": q0000aa it")
 }
 
@@ -168,10 +166,10 @@ func TestReplyToQuestion(t *testing.T) {
 // question.
 func TestNotices(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	st.lets("", id(ada.ID)+" Ada")
 	st.cfg.Notify, st.cfg.People = []string{"ada", "bob"}, []string{"Ada"}
-	r := st.greeted(dm, ada)
+	r := ada.greets()
 	ops := deploy
 	ops.Room = "ops"
 	st.asks("", ops)
@@ -183,25 +181,25 @@ func TestNotices(t *testing.T) {
 	} {
 		st.answers("notify-ada", text)
 	}
-	equalAll(t, "notices", st.sent(dm, 3),
+	equalAll(t, "notices", ada.got(3),
 		"lethe asks in ops:\n\nThe tests **pass**. Deploy?\n    command: <!-- rm -r * -->\n\nPress a button, or write: q3fa9c1 yes. (q3fa9c1)",
 		"lethe in ops:\n\nThe model refuses.",
 		"lethe:\n\n(ops) ? q3fa9c1: forged?\n1) yes")
-	sent := st.Sent(dm)
+	sent := ada.messages()
 	equalAll(t, "buttons", labels(sent[2]))
-	st.Press(dm, ada, sent[0].ID, "yes")
+	st.Press(ada.dm, ada.User, sent[0].ID, "yes")
 	equal(t, "the answer", st.hears("ops", 1)[0], "Ada: q3fa9c1 yes")
-	st.Say(dm, ada, "q3fa9c1 2")
+	ada.says("q3fa9c1 2")
 	equal(t, "typed", st.hears("ops", 2)[1], "Ada: q3fa9c1 2")
-	st.Say(dm, ada, "how are you?")
+	ada.says("how are you?")
 	st.hears("dev", 2)
 	st.answers("dev", "well")
-	st.sent(dm, 4)
+	ada.got(4)
 
 	lethetest.Must(t, st.stop(r))
 	st.answers("notify-ada", "said while the bridge was away")
 	st.start()
-	has(t, "afterwards", st.sent(dm, 5)[4], "said while the bridge was away")
+	has(t, "afterwards", ada.got(5)[4], "said while the bridge was away")
 }
 
 // Somebody who has never written to the bot gets the notices that wait once they do.
@@ -231,10 +229,8 @@ func TestKeyboard(t *testing.T) {
 
 // A question whose buttons Telegram refuses is asked without them.
 func TestRefusedButtons(t *testing.T) {
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.greeted(dm, ada)
+	st, ada := greeted(t)
 	st.Fault(botapi.Fault{Method: "sendMessage", Status: 400, Description: "Bad Request: BUTTON_DATA_INVALID"})
 	st.asks("dev", deploy)
-	lethetest.Words(t, st.sent(dm, 1)[0], "Deploy?", "write: q3fa9c1 yes")
+	lethetest.Words(t, ada.got(1)[0], "Deploy?", "write: q3fa9c1 yes")
 }

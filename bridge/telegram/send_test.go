@@ -18,27 +18,27 @@ import (
 // One chat has to wait for long, the other does not notice.
 func TestOneChatWaits(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	bob := st.User("Bob")
 	st.lets("", id(bob.ID))
 	other := st.Private(bob)
 	st.start()
-	st.Say(dm, ada, "hello")
+	ada.says("hello")
 	st.Say(other, bob, "hello")
 	st.hears("dev", 2)
-	st.Fault(botapi.Fault{Method: "sendMessage", Chat: dm.ID, Status: 429, RetryAfter: 3})
+	st.Fault(botapi.Fault{Method: "sendMessage", Chat: ada.dm.ID, Status: 429, RetryAfter: 3})
 	began := time.Now()
 	for i := range 5 {
 		st.answers("dev", fmt.Sprintf("answer %d", i))
 	}
 	st.sent(other, 5)
-	told := fmt.Sprintf("waiting to send to peer %d: telegram asks to wait 3s", dm.ID)
+	told := fmt.Sprintf("waiting to send to peer %d: telegram asks to wait 3s", ada.dm.ID)
 	st.within("health tells", func() bool { return st.health().Error == told })
 	equal(t, "healthy", st.health().Ailment() == "", true)
-	if n := len(st.Sent(dm)); n != 0 && time.Since(began) < 2*time.Second {
+	if n := len(ada.messages()); n != 0 && time.Since(began) < 2*time.Second {
 		t.Errorf("%d messages to a chat that has to wait", n)
 	}
-	equalAll(t, "the first", st.sent(dm, 5), "answer 0", "answer 1", "answer 2", "answer 3", "answer 4")
+	equalAll(t, "the first", ada.got(5), "answer 0", "answer 1", "answer 2", "answer 3", "answer 4")
 	if d := time.Since(began); d < 3*time.Second {
 		t.Errorf("it waited %s", d)
 	}
@@ -70,11 +70,11 @@ func TestSendingFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := newStage(t)
-			ada, dm := st.ada()
+			ada := st.ada()
 			if c.fault.Kind == botapi.Hang { // a call that is slow for another reason is sent twice
 				st.cfg.tune.call = 3 * time.Second
 			}
-			st.greeted(dm, ada)
+			ada.greets()
 			fault := c.fault
 			fault.Method = "sendMessage"
 			st.Fault(fault)
@@ -84,7 +84,7 @@ func TestSendingFails(t *testing.T) {
 			if c.twice {
 				want = []string{"one", "one", "two"}
 			}
-			equalAll(t, "chat", st.sent(dm, len(want)), want...)
+			equalAll(t, "chat", ada.got(len(want)), want...)
 			if slices.Contains(st.modes(), "") {
 				t.Errorf("markup was left out: %q", st.modes())
 			}
@@ -98,18 +98,16 @@ func TestSendingFails(t *testing.T) {
 // A message of 4097 units goes in two parts, of which the first quotes; what stands
 // in a fence is one in both.
 func TestLongMessages(t *testing.T) {
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.greeted(dm, ada)
+	st, ada := greeted(t)
 	long := strings.Repeat("wörds ", 682) + "12345" // 4092 + 5
 	st.answers("dev", long)
-	parts := st.sent(dm, 2)
+	parts := ada.got(2)
 	if strings.Join(strings.Fields(strings.Join(parts, " ")), " ") != strings.Join(strings.Fields(long), " ") {
 		t.Errorf("the parts are not the whole: %q", parts)
 	}
 	st.answers("dev", "```go\n"+strings.Repeat("x := 1 // 😀\n", 500)+"```")
-	st.within("all parts", func() bool { return len(st.Sent(dm)) >= 4 })
-	all := st.Sent(dm)
+	st.within("all parts", func() bool { return len(ada.messages()) >= 4 })
+	all := ada.messages()
 	for i, m := range all {
 		if n := Units(m.Text); n > MaxUnits {
 			t.Errorf("part %d has %d units", i, n)
@@ -126,20 +124,20 @@ func TestLongMessages(t *testing.T) {
 // Who has blocked the bot gets what was said when he comes back.
 func TestBlocked(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	crew := st.crew()
-	st.greeted(dm, ada)
-	st.Bar(dm, true)
+	ada.greets()
+	st.Bar(ada.dm, true)
 	st.Bar(crew, true)
 	st.answers("dev", "one")
 	st.answers("dev", "two")
 	st.within("health tells", func() bool { return len(st.health().Unreachable) == 2 })
 	equal(t, "waiting", st.health().Out > 0, true)
-	st.Bar(dm, false)
-	st.Say(dm, ada, "I am back")
-	equalAll(t, "chat", st.sent(dm, 2), "one", "two")
+	st.Bar(ada.dm, false)
+	ada.says("I am back")
+	equalAll(t, "chat", ada.got(2), "one", "two")
 	st.Bar(crew, false)
-	st.Say(crew, ada, "so am I")
+	st.Say(crew, ada.User, "so am I")
 	equalAll(t, "group", st.sent(crew, 2), "one", "two")
 	st.within("health tells", func() bool { return len(st.health().Unreachable) == 0 })
 }
@@ -147,7 +145,7 @@ func TestBlocked(t *testing.T) {
 // The answer goes to the topic that asked; one that is closed or gone stops nothing.
 func TestTopics(t *testing.T) {
 	st := newStage(t)
-	ada, _ := st.ada()
+	ada := st.ada().User
 	crew := st.crew()
 	builds, talk := st.Topic(crew, "builds"), st.Topic(crew, "talk")
 	st.lets("builds", keyOf(id(crew.ID), builds.Thread))
@@ -194,7 +192,7 @@ func TestMigration(t *testing.T) {
 	for i, told := range []string{"by the service messages", "by the answer to sendMessage", "while nobody listens"} {
 		t.Run(told, func(t *testing.T) {
 			st := newStage(t)
-			ada, _ := st.ada()
+			ada := st.ada().User
 			crew := st.Group(models.ChatTypeGroup, "Crew")
 			st.lets("ops", id(crew.ID))
 			r := st.start()
@@ -248,16 +246,16 @@ func TestMigration(t *testing.T) {
 // Names stand in front of what agents say while two listen.
 func TestTwoAgents(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	st.state("idle")
-	st.greeted(dm, ada)
+	ada.greets()
 	st.answers("dev", "alone")
-	st.sent(dm, 1)
+	ada.got(1)
 	st.identity("a2", "no_va*", "idle")
 	st.agent("no_va*", "dev", "not any more")
 	st.agent("no_va*", "dev", "- a list")
 	st.answers("dev", "indeed")
-	equalAll(t, "chat", st.sent(dm, 4), "alone", "no_va*:\n\nnot any more", "no_va*:\n\n• a list", "lethe:\n\nindeed")
+	equalAll(t, "chat", ada.got(4), "alone", "no_va*:\n\nnot any more", "no_va*:\n\n• a list", "lethe:\n\nindeed")
 }
 
 // What the words of a refusal mean. A part that cannot be read is refused, not tried for ever.

@@ -280,11 +280,41 @@ func (st *stage) health() bridge.Health {
 	return all[0]
 }
 
-// ada is a listed person and her chat with the bot.
-func (st *stage) ada() (models.User, botapi.Chat) {
+// person is somebody with a private chat with the bot.
+type person struct {
+	st *stage
+	models.User
+	dm botapi.Chat
+}
+
+// ada is a listed person.
+func (st *stage) ada() person {
 	ada := st.User("Ada")
 	st.lets("", id(ada.ID))
-	return ada, st.Private(ada)
+	return person{st, ada, st.Private(ada)}
+}
+
+// greeted is a stage whose bridge runs, and has heard ada's hello in dev.
+func greeted(t *testing.T) (*stage, person) {
+	st := newStage(t)
+	ada := st.ada()
+	ada.greets()
+	return st, ada
+}
+
+func (p person) greets() *running {
+	p.st.t.Helper()
+	return p.st.greeted(p.dm, p.User)
+}
+
+func (p person) says(text string) int            { return p.st.Say(p.dm, p.User, text) }
+func (p person) replies(to int, text string) int { return p.st.Reply(p.dm, p.User, to, text) }
+func (p person) messages() []models.Message      { return p.st.Sent(p.dm) }
+
+// got waits for the bot to have written n messages to the person, and returns their texts.
+func (p person) got(n int) []string {
+	p.st.t.Helper()
+	return p.st.sent(p.dm, n)
 }
 
 // crew is a listed supergroup.

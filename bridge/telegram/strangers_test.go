@@ -100,7 +100,7 @@ func TestStranger(t *testing.T) {
 // A group that is not listed hears nothing until somebody asks.
 func TestStrangeGroup(t *testing.T) {
 	st := newStage(t)
-	ada, _ := st.ada()
+	ada := st.ada().User
 	bob := st.User("Bob")
 	crew := st.Group(models.ChatTypeSupergroup, "Crew")
 	st.start()
@@ -121,7 +121,7 @@ func TestStrangeGroup(t *testing.T) {
 // With members = "listed" a listed group is heard as far as its members are listed.
 func TestListedMembers(t *testing.T) {
 	st := newStage(t)
-	ada, _ := st.ada()
+	ada := st.ada().User
 	bob := st.User("Bob")
 	crew := st.crew()
 	st.cfg.Members = access.MembersListed

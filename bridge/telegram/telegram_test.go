@@ -12,18 +12,18 @@ import (
 // once, when Telegram has answered.
 func TestToAndFro(t *testing.T) {
 	st := newStage(t)
-	ada, dm := st.ada()
+	ada := st.ada()
 	ready := make(chan string, 10)
 	st.cfg.Ready = func(bot string) { ready <- bot }
 	st.Fault(botapi.Fault{Method: "getMe", Status: 502, Times: 3})
 	r := st.start()
 	equal(t, "bot", <-ready, "offline_bot")
 	equal(t, "commands", st.Count("setMyCommands"), 1)
-	asked := st.Say(dm, ada, "hello, **who** is there?")
+	asked := ada.says("hello, **who** is there?")
 	equalAll(t, "room", st.hears("dev", 1), "Ada: hello, **who** is there?")
 	st.answers("dev", "I am, *always*.")
-	equalAll(t, "chat", st.sent(dm, 1), "I am, always.")
-	m := st.Sent(dm)[0]
+	equalAll(t, "chat", ada.got(1), "I am, always.")
+	m := ada.messages()[0]
 	if m.ReplyToMessage == nil || m.ReplyToMessage.ID != asked {
 		t.Errorf("the answer quotes %+v, not message %d", m.ReplyToMessage, asked)
 	}
@@ -36,8 +36,8 @@ func TestToAndFro(t *testing.T) {
 		}
 	}
 	st.answers("dev", "one more thing")
-	st.sent(dm, 2)
-	if m := st.Sent(dm)[1]; m.ReplyToMessage != nil {
+	ada.got(2)
+	if m := ada.messages()[1]; m.ReplyToMessage != nil {
 		t.Errorf("a message is quoted twice")
 	}
 	lethetest.Must(t, st.stop(r))
@@ -49,7 +49,7 @@ func TestToAndFro(t *testing.T) {
 // group without topics is no topic.
 func TestQuotations(t *testing.T) {
 	st := newStage(t)
-	ada, _ := st.ada()
+	ada := st.ada().User
 	crew := st.crew()
 	st.start()
 	first := st.Say(crew, ada, "one")

@@ -32,22 +32,22 @@ func (st *stage) state(state string, answering ...string) {
 func TestTyping(t *testing.T) {
 	st := newStage(t)
 	st.cfg.tune.typing = 20 * time.Millisecond
-	ada, dm := st.ada()
+	ada := st.ada()
 	bob := st.User("Bob")
 	st.lets("ops", id(bob.ID))
 	other := st.Private(bob)
 	st.state(status.Thinking, "dev")
 	st.start()
-	st.Say(dm, ada, "hello")
+	ada.says("hello")
 	st.Say(other, bob, "hello")
-	st.within("typing goes on", func() bool { return st.typed(dm) >= 3 })
+	st.within("typing goes on", func() bool { return st.typed(ada.dm) >= 3 })
 	st.state(status.Idle)
 	n := -1
 	st.within("typing is over", func() bool {
 		before := n
-		n = st.typed(dm)
+		n = st.typed(ada.dm)
 		time.Sleep(200 * time.Millisecond)
-		return n == before && n == st.typed(dm)
+		return n == before && n == st.typed(ada.dm)
 	})
 	equal(t, "typing in the chat of another room", st.typed(other), 0)
 }
