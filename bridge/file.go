@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/durable"
 )
 
 // File is something that somebody sent. It becomes a blob, and the line that it came with names
@@ -64,6 +66,28 @@ func Attachments(store *blobs.Store, by, text string) (rest string, files []Atta
 		}
 		text, files = text[:at], slices.Insert(files, 0, Attached{named, blob.Hash})
 	}
+}
+
+// ReadToken reads a token from a file that nobody but its owner can open: a regular file, no link, of mode 0600 or less.
+// Without white space around it, the token is in its form, and has at most most bytes in its file. No error says anything
+// of the content; of another file wrong is the error.
+func ReadToken(path string, most int64, inForm func(token string) bool, wrong error) (string, error) {
+	data, cut, err := durable.ReadRegular(path, most)
+	if err != nil {
+		return "", err
+	}
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	if mode := fi.Mode().Perm(); mode&0o177 != 0 {
+		return "", fmt.Errorf("others can open %s (mode %04o): chmod 600 it", path, mode)
+	}
+	token := strings.TrimSpace(string(data))
+	if cut || !inForm(token) {
+		return "", wrong
+	}
+	return token, nil
 }
 
 // MaxQuote bounds what a line quotes or names beside the person's own words, in runes.

@@ -175,7 +175,8 @@ func TestHandle(t *testing.T) {
 	for range 2 { // it holds for ever
 		lethetest.Words(t, call(t, w.connect(), "ask", again), `"name": "ada"`, `"text": "`, "done")
 	}
-	lethetest.Words(t, call(t, w.connect(), "ask", `{"question":"hello","identity":"bob"}`), "refused: wait for bob: it has stopped", "lethe run bob")
+	lethetest.Words(t, call(t, w.connect(), "ask", `{"question":"hello","identity":"bob"}`),
+		"refused: wait for bob: it has stopped", "lethe run bob")
 	lethetest.Words(t, call(t, w.connect(), "read_room", `{"room":"attic"}`), `"text": "hello"`, `"name": "you"`)
 }
 
@@ -202,7 +203,8 @@ func TestRecall(t *testing.T) {
 	if strings.ContainsAny(text, "◱◲◆") {
 		t.Error(text)
 	}
-	lethetest.Words(t, call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"offset":20,"limit":10}`, hash)), "characters 20 to 30 of", "go on with offset=30")
+	lethetest.Words(t, call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"offset":20,"limit":10}`, hash)),
+		"characters 20 to 30 of", "go on with offset=30")
 	lethetest.Words(t, call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"identity":"bob"}`, hash)), "no such blob of bob")
 	r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "lethe://blob/" + hash})
 	lethetest.Must(t, err)

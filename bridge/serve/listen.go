@@ -59,23 +59,15 @@ func makeToken(path string, fresh func() string) (string, error) {
 	return ReadToken(path)
 }
 
-// ReadToken reads a token from a file of its owner alone.
+// ReadToken reads a token from a file of its owner alone: see bridge.ReadToken.
 func ReadToken(path string) (string, error) {
-	data, _, err := durable.ReadRegular(path, 1<<10)
+	const most = 1 << 10 // bytes
+	inForm := func(token string) bool { return len(token) >= 16 && !strings.ContainsFunc(token, unprintable) }
+	wrong := fmt.Errorf("%s does not hold one of at least 16 letters, digits and signs in one line; "+
+		"remove it to have a new one", path)
+	token, err := bridge.ReadToken(path, most, inForm, wrong)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrToken, err)
-	}
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrToken, err)
-	}
-	if mode := fi.Mode().Perm(); mode&0o177 != 0 {
-		return "", fmt.Errorf("%w: others can open %s (mode %04o): chmod 600 it", ErrToken, path, mode)
-	}
-	token := strings.TrimSpace(string(data))
-	if len(token) < 16 || strings.ContainsFunc(token, unprintable) {
-		return "", fmt.Errorf("%w: %s does not hold one of at least 16 letters, digits and signs in one line; "+
-			"remove it to have a new one", ErrToken, path)
 	}
 	secret.Add(token)
 	return token, nil

@@ -10,14 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"lethe/bridge"
-	"lethe/internal/durable"
 )
 
 // ErrToken is wrapped by the error of Run when Telegram does not know the
@@ -28,24 +26,13 @@ var tokenForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 })
 
-// ReadToken reads the bot's token from a file that nobody but its owner can
-// open: a regular file, no link, of mode 0600 or 0400 or less, that holds one
-// line. No error says anything of the content.
+// ReadToken reads the bot's token from a file of its owner alone, which holds one line: see bridge.ReadToken.
 func ReadToken(path string) (string, error) {
-	data, cut, err := durable.ReadRegular(path, 256) // tokens are about 46 long
+	const most = 256 // bytes; tokens are about 46 long
+	wrong := fmt.Errorf("%s does not hold a token in one line, as in 123456:ABC-def", path)
+	token, err := bridge.ReadToken(path, most, tokenForm().MatchString, wrong)
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
-	}
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
-	if mode := fi.Mode().Perm(); mode&0o177 != 0 {
-		return "", fmt.Errorf("read the token: others can open %s (mode %04o): chmod 600 it", path, mode)
-	}
-	token := strings.TrimSpace(string(data))
-	if cut || !tokenForm().MatchString(token) {
-		return "", fmt.Errorf("read the token: %s does not hold a token in one line, as in 123456:ABC-def", path)
 	}
 	return token, nil
 }
