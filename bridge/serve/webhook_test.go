@@ -2,11 +2,13 @@ package serve_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +20,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/blobs"
@@ -166,6 +169,36 @@ func TestSlowStrangers(t *testing.T) {
 		if err != nil || lerr != nil || !strings.HasPrefix(line, "HTTP/1.1 401") && !strings.HasPrefix(line, "HTTP/1.1 429") {
 			t.Fatal(line, err, lerr)
 		}
+	}
+}
+
+// Strangers who drip signed bodies from one address hold up no signed delivery from another one.
+func TestDrippingStrangers(t *testing.T) {
+	s, _, drop := withAda(t)
+	dialFrom(t, 2, s.url)
+	for range 40 {
+		_, err := dialFrom(t, 1, s.url).Write([]byte("POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: " +
+			"sha256=00\r\nContent-Length: 1000\r\n\r\nx"))
+		lethetest.Must(t, err)
+	}
+	from := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return dialFrom(t, 2, s.url), nil }}
+	defer from.CloseIdleConnections()
+	mac := hmac.New(sha256.New, []byte(strings.TrimSpace(lethetest.Read(t, serve.HookTokenFile(s.home, "github")))))
+	mac.Write([]byte("the build is green"))
+	for i := range 40 { // the strangers have all come by then
+		r, err := http.NewRequest("POST", s.url+"/hooks/github", strings.NewReader("the build is green"))
+		lethetest.Must(t, err)
+		r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		r.Header.Set("Idempotency-Key", fmt.Sprint(i))
+		resp, err := (&http.Client{Transport: from, Timeout: 10 * time.Second}).Do(r)
+		lethetest.Must(t, err)
+		resp.Body.Close()
+		if resp.StatusCode != 202 {
+			t.Fatalf("%s", resp.Status)
+		}
+	}
+	if list, _ := os.ReadDir(drop); len(list) != 40 {
+		t.Errorf("%d deliveries have arrived", len(list))
 	}
 }
 
