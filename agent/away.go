@@ -43,7 +43,7 @@ func (t *thinker) try(ctx context.Context, model string) (why, err error) {
 	return why, t.pay(one, "model")
 }
 
-// tryModel tries the model that somebody named, and returns an answer to that. taken is "" if the model refuses.
+// TryModel tries the model that somebody named, and returns an answer to that. taken is "" if the model refuses.
 func (t *thinker) TryModel(name string) (taken, say string, err error) {
 	was := t.State.Stable.Params.Model
 	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {

@@ -54,7 +54,7 @@ func (t *thinker) hintIfDue(ctx context.Context) error {
 	return t.Hint(why, hits)
 }
 
-// hint records the best of hits, if the limit has room for it.
+// Hint records the best of hits, if the limit has room for it.
 func (t *thinker) Hint(why string, hits []recall.Hit) error {
 	if len(hits) == 0 {
 		return nil

@@ -60,7 +60,7 @@ func (a *Agent) begin() error {
 		a.outbox.PostOwed,
 		a.caller.finishPending,
 		a.keeper.checkFiles,
-		a.listener.Subscriptions,
+		a.listener.FollowLinks,
 	); err != nil {
 		return err
 	}

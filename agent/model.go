@@ -154,7 +154,7 @@ func (t *thinker) stream() func(context.Context, llm.Delta) {
 // streamed is the beginning of an answer that is not whole yet.
 type streamed struct{ reasoning, text strings.Builder }
 
-// takePartial returns the beginning of an answer that was cut off, without the beginning of a key at its end.
+// TakePartial returns the beginning of an answer that was cut off, without the beginning of a key at its end.
 func (t *thinker) TakePartial() mind.Answer {
 	got := &t.streamed
 	partial := mind.Answer{Reasoning: secret.Begun(got.reasoning.String()), Text: secret.Begun(got.text.String())}

@@ -47,7 +47,7 @@ func (o outage) waitsFor() string {
 // rests reports whether the model is not to be asked yet, since it could not be the last time.
 func (t *thinker) rests() bool { return time.Now().Before(t.outage.retryAt) }
 
-// askAtOnce ends a rest.
+// AskAtOnce ends a rest.
 func (t *thinker) AskAtOnce() { t.outage.retryAt = time.Time{} }
 
 // idle notes that nothing is done. Where nothing is asked, nothing waits for money.

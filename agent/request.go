@@ -36,7 +36,7 @@ func (t *thinker) window() compactor.Window {
 	return prompt.Window(t.estimate, t.State.Stable, t.limit())
 }
 
-// batchChars bounds the weighted characters that the results of one unit, or one batch of
+// BatchChars bounds the weighted characters that the results of one unit, or one batch of
 // room lines, may bring into the context.
 func (t *thinker) BatchChars() int { return t.estimate.Chars(t.window().Batch()) }
 

@@ -97,7 +97,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 	case 0, 1:
 		w.say("dev", "ann", remark(i, 40))
 		_, err := a.listener.Listen()
-		return do("heard", a.listener.Subscriptions(), err)
+		return do("heard", a.listener.FollowLinks(), err)
 	case 2:
 		return do("reply", a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
 	case 3, 4:

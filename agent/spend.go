@@ -37,7 +37,7 @@ func (t *thinker) rates() budget.Rates {
 	}
 }
 
-// release settles the wallet by the log.
+// Release settles the wallet by the log.
 func (t *thinker) Release() error { return t.wallet.Settle(*t.spending) }
 
 // unpaid deals with a call that was not begun for want of money. It is false for any other

@@ -374,7 +374,7 @@ func TestBudgetGoesOn(t *testing.T) {
 		pause := func() error {
 			return a.view.Commit(part.Record{Event: event.Paused{Why: why, Until: until.UTC()}})
 		}
-		lethetest.Must(t, inOrder(a.listener.Subscriptions, func() error { _, err := a.listener.Listen(); return err }, pause, a.begin, pause))
+		lethetest.Must(t, inOrder(a.listener.FollowLinks, func() error { _, err := a.listener.Listen(); return err }, pause, a.begin, pause))
 		r := w.live(a)
 		contains(t, w.answered("dev", 1), "Hello")
 		r.finish()

@@ -132,8 +132,8 @@ func (l *Listener) stopNote(room string, line chat.Line, early bool) part.Record
 	return note
 }
 
-// pollCommands looks for commands among all unread lines, and runs them ahead of
-// their turn. In a turn a /stop is left in place: pollCommands reports it, and it is
+// PollCommands looks for commands among all unread lines, and runs them ahead of
+// their turn. In a turn a /stop is left in place: PollCommands reports it, and it is
 // run when the turn has ended.
 func (l *Listener) PollCommands(inTurn bool) (stop bool, err error) {
 	for _, room := range l.Joined() {
@@ -150,7 +150,7 @@ type scanned struct {
 	moved bool // the file was changed behind the cursor
 }
 
-// scanRoom is pollCommands for one room.
+// scanRoom is PollCommands for one room.
 func (l *Listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 	progress, heard := l.progress(room), l.cursor(room)
 	at := progress.scanned

@@ -7,6 +7,9 @@
 // The loop calls it, and nobody else: between turns Listen and FireDue, during one PollCommands, which leaves a /stop
 // to the loop. It commits each line once, whatever people do to the files of rooms meanwhile: a room that was edited or
 // replaced is read again from its cursor, which knows the bytes before it.
+//
+// Lines become entries in intake.go; rooms.go follows the links of an identity and looks at the files of its rooms;
+// commands are obeyed in command.go, and answers found in answer.go; source.go asks what wakes the identity by itself.
 package listen
 
 import (
@@ -144,7 +147,7 @@ func (l *Listener) Happened(e life.Event) {
 // firstHeard bounds the lines of a room that a first subscription hears.
 const firstHeard = 20
 
-// listen takes in new lines, and runs the commands that stand further behind. It
+// Listen takes in new lines, and runs the commands that stand further behind. It
 // reports whether a room holds more.
 func (l *Listener) Listen() (more bool, err error) {
 	more, err = l.readRooms()
@@ -158,7 +161,7 @@ func (l *Listener) Listen() (more bool, err error) {
 // order of its file. It reports whether a room holds more: a flood becomes at most
 // compactor.MaxEntries entries before the next model call.
 func (l *Listener) readRooms() (more bool, err error) {
-	if err := l.Subscriptions(); err != nil {
+	if err := l.FollowLinks(); err != nil {
 		return false, err
 	}
 	rooms, news := l.Joined(), 0

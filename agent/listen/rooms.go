@@ -60,9 +60,9 @@ type subscribed struct {
 	rooms, files []string // linked, and no links
 }
 
-// subscriptions brings the state in line with the links in subs/, which anyone
+// FollowLinks brings the State in line with the links in subs/, which anyone
 // may have changed.
-func (l *Listener) Subscriptions() error {
+func (l *Listener) FollowLinks() error {
 	if now := durable.LookAt(l.ID.Subs()); !l.subs.Same(now) {
 		rooms, files, err := chat.Links(l.ID.Subs())
 		if err != nil {

@@ -25,9 +25,10 @@ func (l *Listener) wakeView() wake.View {
 	}
 }
 
-// fireDue records what is due. The lines are heard like any others.
+// FireDue records what is due: questions that nobody has answered in time, lines to be posted again, children that are
+// lost, and what triggers, jobs and the life that it reviews have to say. Their lines are heard like any others.
 func (l *Listener) FireDue() error {
-	if err := l.Subscriptions(); err != nil { // which rooms its calls have joined and left
+	if err := l.FollowLinks(); err != nil { // which rooms its calls have joined and left
 		return err
 	}
 	for _, due := range []func(time.Time) []part.Record{l.expireQuestions, l.postAgain, l.lostChildren} {
@@ -54,7 +55,7 @@ func (l *Listener) FireDue() error {
 	return nil
 }
 
-// wake makes the loop call fireDue soon. Any goroutine may call it.
+// Wake makes the loop call FireDue soon. Any goroutine may call it.
 func (l *Listener) Wake() {
 	select {
 	case l.woken <- struct{}{}:
@@ -62,10 +63,10 @@ func (l *Listener) Wake() {
 	}
 }
 
-// nextLook is the time at which the clock makes something due for fireDue; zero if it does not.
+// NextLook is the time at which the clock makes something due for FireDue; zero if nothing waits for the clock.
 func (l *Listener) NextLook() time.Time { return wake.Sooner(l.due, l.nextDeadline(), l.nextRepost()) }
 
-// stop stops what tells the listener of news.
+// Stop ends the watch of files and the triggers.
 func (l *Listener) Stop() {
 	l.unwatch()
 	l.Triggers.Stop()
@@ -130,7 +131,7 @@ func (l *Listener) scopes() []chat.Scope {
 	return append(all, l.Triggers.Scopes()...)
 }
 
-// watch watches the files that concern the identity, which may be other files than before.
+// Watch watches the files that concern the identity, which may be other files than before.
 func (l *Listener) Watch() {
 	scopes := l.scopes()
 	if reflect.DeepEqual(scopes, l.watched) {
@@ -141,7 +142,7 @@ func (l *Listener) Watch() {
 	l.watched = scopes
 }
 
-// endJobs stops all jobs and records their ends, when the daemon stops in good order.
+// EndJobs stops all jobs and records their ends, when the daemon stops in good order.
 func (l *Listener) EndJobs() error {
 	l.Tools.StopJobs()
 	for {
