@@ -13,8 +13,8 @@ func version(info *debug.BuildInfo, recorded bool) string {
 		return lethe.Version
 	}
 	of := map[string]string{}
-	for _, s := range info.Settings {
-		of[s.Key] = s.Value
+	for _, setting := range info.Settings {
+		of[setting.Key] = setting.Value
 	}
 	commit, changed := of["vcs.revision"], ""
 	if commit == "" {

@@ -187,33 +187,34 @@ func (f *folder) standIn(line life.Event) []byte {
 }
 
 // ask returns a question with a lost text, as its call tells it.
-func (f *folder) ask(e event.Asked) mind.Ask {
-	k := mind.Ask{Text: LostText}
-	for _, p := range f.s.Owed().Calls {
-		if p.ID() != e.Call {
+func (f *folder) ask(asked event.Asked) mind.Ask {
+	question := mind.Ask{Text: LostText}
+	for _, pending := range f.s.Owed().Calls {
+		if pending.ID() != asked.Call {
 			continue
 		}
-		args := blobs.Unescape(p.Call.Args)
-		if _ = json.Unmarshal([]byte(args), &k); k.Text == LostText { // it asks nothing itself: people are to approve it
-			k.Tool, k.Args = p.Call.Tool, args
+		args := blobs.Unescape(pending.Call.Args)
+		_ = json.Unmarshal([]byte(args), &question)
+		if question.Text == LostText { // the call itself asks nothing: people are to approve it
+			question.Tool, question.Args = pending.Call.Tool, args
 		}
 	}
-	k.Self, k.Call, k.Room = f.id.Self, e.Call, "lost"
-	if len(e.Posts) > 0 {
-		k.Room = e.Posts[0].Room
+	question.Self, question.Call, question.Room = f.id.Self, asked.Call, "lost"
+	if len(asked.Posts) > 0 {
+		question.Room = asked.Posts[0].Room
 	}
-	return k
+	return question
 }
 
 // calls returns the calls of a reply that later lines name.
 func (f *folder) calls(n int) (calls []mind.AnswerCall) {
 	at := f.v.behind
-	_ = life.ReadOn(f.id.LIFE(), &at, func(e life.Event, _ bool) error {
-		if e.Kind == mind.Reply {
+	_ = life.ReadOn(f.id.LIFE(), &at, func(line life.Event, _ bool) error {
+		if line.Kind == mind.Reply {
 			return io.EOF
 		}
-		for entry, k, _ := mind.ParseID(e.Arg(0)); entry == n && len(calls) < k; {
-			calls = append(calls, mind.AnswerCall{Tool: cmp.Or(e.Arg(1), "LOST"), Args: `{"message":"lost","brief":"lost"}`})
+		for entry, k, _ := mind.ParseID(line.Arg(0)); entry == n && len(calls) < k; {
+			calls = append(calls, mind.AnswerCall{Tool: cmp.Or(line.Arg(1), "LOST"), Args: `{"message":"lost","brief":"lost"}`})
 		}
 		return nil
 	})

@@ -324,7 +324,7 @@ func (v *verifier) erasures() error {
 // unless a line of the fork names the blob.
 func (v *verifier) inherited(address blobs.Hash, left string) bool {
 	for self := range v.Reach.Lives {
-		a, asked := v.ancestors[self]
+		stated, asked := v.ancestors[self]
 		if self == v.Self {
 			continue
 		}
@@ -332,12 +332,12 @@ func (v *verifier) inherited(address blobs.Hash, left string) bool {
 			dir := filepath.Join(filepath.Dir(v.id.Dir), self)
 			ancestor := newVerifier(home.Identity{Self: self, Dir: dir}, v.Store, VerifyOptions{})
 			if err := ancestor.verify(); !errors.Is(err, fs.ErrNotExist) {
-				a = ancestor.sealed
+				stated = ancestor.sealed
 			}
-			v.ancestors[self] = a
+			v.ancestors[self] = stated
 		}
-		mayBeMissing := a == nil && !v.named[address]
-		if mayBeMissing || a[address.String()] == left {
+		mayBeMissing := stated == nil && !v.named[address]
+		if mayBeMissing || stated[address.String()] == left {
 			return true
 		}
 	}

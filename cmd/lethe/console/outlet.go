@@ -25,9 +25,9 @@ const (
 )
 
 func newOutlet(w io.Writer) *outlet {
-	o := &outlet{w: w, queue: make(chan []byte, outletWrites), done: make(chan struct{})}
-	go o.pass() // ends with the process
-	return o
+	made := &outlet{w: w, queue: make(chan []byte, outletWrites), done: make(chan struct{})}
+	go made.pass() // ends with the process
+	return made
 }
 
 // Write queues p. It never fails.

@@ -73,7 +73,7 @@ func (t *tour) run() (err error) {
 		err = errors.Join(err, os.RemoveAll(t.dir))
 	}()
 	t.print(strong.Render("Lethe") + dim.Render(" · one minute, offline: no key, no network, nothing to type") + "\n")
-	for i, s := range []struct {
+	for i, part := range []struct {
 		title string
 		play  func() error
 	}{
@@ -83,18 +83,18 @@ func (t *tour) run() (err error) {
 		{"kill -9", t.kill},
 		{"Proof", t.prove},
 	} {
-		t.scene(i+1, s.title)
+		t.scene(i+1, part.title)
 		var err error
 		if t.err == nil {
-			err = s.play()
+			err = part.play()
 		}
 		switch {
 		case t.err != nil:
 			return fmt.Errorf("tell the demo: %w", t.err)
 		case err != nil && t.ctx.Err() != nil:
-			return fmt.Errorf("demo: interrupted at %q: %w", s.title, context.Canceled)
+			return fmt.Errorf("demo: interrupted at %q: %w", part.title, context.Canceled)
 		case err != nil:
-			return fmt.Errorf("demo: %q did not happen: %w", s.title, err)
+			return fmt.Errorf("demo: %q did not happen: %w", part.title, err)
 		}
 	}
 	return nil

@@ -20,12 +20,12 @@ func (t *tour) begin() error {
 		return err
 	}
 	t.text("A real daemon. Its context holds %d tokens, so it will have to forget soon.", limit)
-	for m := range months {
-		path := t.path("names", name, "workspace", monthFile(m))
+	for number := range months {
+		path := t.path("names", name, "workspace", monthFile(number))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(month(m)), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(month(number)), 0o600); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func (t *tour) forget() error {
 
 // fill has the identity read its logbook until it begins to forget.
 func (t *tour) fill() error {
-	for m := 0; ; m++ {
+	for number := 0; ; number++ {
 		fades, err := t.life(0, "fade")
 		if err != nil {
 			return err
@@ -85,10 +85,10 @@ func (t *tour) fill() error {
 		if t.status().Compacting || len(fades) > 0 {
 			return nil
 		}
-		if m == months {
+		if number == months {
 			return errors.New("nothing has begun to fade, and there is nothing left to say")
 		}
-		if _, err := t.say("read " + monthFile(m)); err != nil {
+		if _, err := t.say("read " + monthFile(number)); err != nil {
 			return err
 		}
 	}

@@ -22,18 +22,20 @@ const (
 // months is the number of files of the logbook. Far fewer fill the context.
 const months = 24
 
-func monthFile(m int) string { return fmt.Sprintf("watch/%d-%02d.md", 1907+m/12, 1+m%12) }
+func monthFile(number int) string {
+	return fmt.Sprintf("watch/%d-%02d.md", 1907+number/12, 1+number%12)
+}
 
 // month is one file of the logbook: a line for each of 28 nights. It takes about
 // 1200 tokens: a turn has to be smaller than the tenth of the limit that is kept for summaries.
-func month(m int) string {
+func month(number int) string {
 	text := ""
 	for day := 1; day <= 28; day++ {
-		k := 31*m + 7*day
+		night := 31*number + 7*day
 		text += fmt.Sprintf("%d-%02d-%02d wind NW-%d, glass %d.%02d, oil %d.%d pints; "+
 			"SS-Ardmore of Leith passed %02d.%02d, lamp trimmed %02d.%02d, fog-signal for %d.%d hours\n",
-			1907+m/12, 1+m%12, day, k%9, 28+k%3, (k*17)%100, 2+k%3, (k*3)%10,
-			(k*5)%24, (k*13)%60, k%6, (k*7)%60, k%9, (k*3)%10)
+			1907+number/12, 1+number%12, day, night%9, 28+night%3, (night*17)%100, 2+night%3, (night*3)%10,
+			(night*5)%24, (night*13)%60, night%6, (night*7)%60, night%9, (night*3)%10)
 	}
 	return text
 }

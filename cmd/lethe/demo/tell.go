@@ -35,11 +35,11 @@ var (
 	dim    = lipgloss.NewStyle().Faint(true)
 )
 
-func (t *teller) print(s string) {
+func (t *teller) print(text string) {
 	if t.err == nil {
-		_, t.err = lipgloss.Fprint(t.out, s)
+		_, t.err = lipgloss.Fprint(t.out, text)
 	}
-	t.words += len(strings.Fields(s))
+	t.words += len(strings.Fields(text))
 }
 
 // rest leaves the time to read what was told since the last one.

@@ -107,16 +107,16 @@ func (x Exam) share(ctx context.Context) {
 }
 
 func (x Exam) web() {
-	w := x.Settings.Web
-	needsKey := w.Search != "" && w.Search != "searxng"
-	x.warn(needsKey && w.Key() == "", "web", "export "+w.Variable()+"=…",
-		"%s is not set: SEARCH will be refused", w.Variable())
+	settings := x.Settings.Web
+	needsKey := settings.Search != "" && settings.Search != "searxng"
+	x.warn(needsKey && settings.Key() == "", "web", "export "+settings.Variable()+"=…",
+		"%s is not set: SEARCH will be refused", settings.Variable())
 	text := "off: fetch = true and search in [web] of config.toml give agents FETCH and SEARCH"
 	switch {
 	case x.Settings.Tools.Network == config.NetworkNone:
 		text = `off: tools.network = "none"`
-	case w.Fetch || w.Search != "":
-		text = fmt.Sprintf("FETCH is offered: %v; SEARCH asks %s", w.Fetch, cmp.Or(w.Search, "nobody"))
+	case settings.Fetch || settings.Search != "":
+		text = fmt.Sprintf("FETCH is offered: %v; SEARCH asks %s", settings.Fetch, cmp.Or(settings.Search, "nobody"))
 	}
 	x.check(nil, "web", "", "%s", text)
 }

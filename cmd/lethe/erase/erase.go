@@ -80,40 +80,40 @@ var (
 )
 
 // Find looks for it in the whole home. Nothing is changed.
-func Find(place home.Home, store *blobs.Store, id home.Identity, r Request) (_ *Finding, err error) {
+func Find(place home.Home, store *blobs.Store, id home.Identity, request Request) (_ *Finding, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("erase from %s: %w", id.Name, err)
 		}
 	}()
-	f := newFinder(place, store, id, r)
-	if err := f.readLife(); err != nil {
+	looks := newFinder(place, store, id, request)
+	if err := looks.readLife(); err != nil {
 		return nil, err
 	}
-	if err := f.prepare(); err != nil {
+	if err := looks.prepare(); err != nil {
 		return nil, err
 	}
-	if err := filepath.WalkDir(place.Dir, f.visit); err != nil {
+	if err := filepath.WalkDir(place.Dir, looks.visit); err != nil {
 		return nil, err
 	}
-	out := &Finding{Plan: &f.plan}
-	for p, n := range f.places {
-		p.Count = n
-		out.Places = append(out.Places, p)
-		if p.How == Erased || p.How == Removed {
-			out.Count += n
+	out := &Finding{Plan: &looks.plan}
+	for hit, count := range looks.places {
+		hit.Count = count
+		out.Places = append(out.Places, hit)
+		if hit.How == Erased || hit.How == Removed {
+			out.Count += count
 		}
 	}
 	slices.SortFunc(out.Places, func(a, b Place) int {
 		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What))
 	})
-	if f.plan.Places = out.Count; out.Count > 0 {
-		f.plan.Files = append(f.plan.Files, f.anew...)
+	if looks.plan.Places = out.Count; out.Count > 0 {
+		looks.plan.Files = append(looks.plan.Files, looks.anew...)
 	}
-	slices.SortFunc(f.plan.Files, func(a, b home.ErasedFile) int { // blobs first
+	slices.SortFunc(looks.plan.Files, func(a, b home.ErasedFile) int { // blobs first
 		return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.Path, b.Path))
 	})
-	if len(out.Places) == 0 && f.plan.Empty() {
+	if len(out.Places) == 0 && looks.plan.Empty() {
 		err = ErrNowhere
 	}
 	return out, err

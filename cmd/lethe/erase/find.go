@@ -47,9 +47,9 @@ type finder struct {
 	plan   home.ErasePlan
 }
 
-func newFinder(place home.Home, store *blobs.Store, id home.Identity, r Request) *finder {
+func newFinder(place home.Home, store *blobs.Store, id home.Identity, request Request) *finder {
 	f := &finder{
-		home: place, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{},
+		home: place, store: store, id: id, req: request, names: map[string]string{}, places: map[Place]int{},
 		kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{}, taken: map[blobs.Hash]bool{},
 		rooms: map[string][]span{}, gists: map[string]bool{},
 		plan: home.ErasePlan{At: time.Now().UTC().Truncate(time.Microsecond)},
@@ -65,35 +65,35 @@ func newFinder(place home.Home, store *blobs.Store, id home.Identity, r Request)
 func digits(address string) string { return address[:min(12, len(address))] }
 
 func (f *finder) readLife() error {
-	err := life.Scan(f.id.LIFE(), func(e life.Event, _ int64) error {
-		for _, r := range e.Refs {
-			f.kinds[digits(r.Hash)] = cmp.Or(f.kinds[digits(r.Hash)], e.Kind)
+	err := life.Scan(f.id.LIFE(), func(line life.Event, _ int64) error {
+		for _, ref := range line.Refs {
+			f.kinds[digits(ref.Hash)] = cmp.Or(f.kinds[digits(ref.Hash)], line.Kind)
 		}
-		for _, field := range e.Fields {
+		for _, field := range line.Fields {
 			if field.Key == "room" || field.Key == "post" {
 				room, _, _ := strings.Cut(field.Value, "@")
 				f.heard[room] = true
 			}
 		}
-		parsed, err := event.Parse(e)
+		parsed, err := event.Parse(line)
 		switch parsed := parsed.(type) {
 		case event.Erased:
-			for _, b := range parsed.Blobs {
-				f.stated[b.Address] = b.Tombstone
+			for _, buried := range parsed.Blobs {
+				f.stated[buried.Address] = buried.Tombstone
 			}
 		case event.Boot:
 			if parsed.Fork.Self != "" {
-				v, err := check.Verify(f.id, f.store, check.VerifyOptions{})
-				for _, h := range v.Reach.Found {
-					f.taken[h] = true
+				verdict, err := check.Verify(f.id, f.store, check.VerifyOptions{})
+				for _, reached := range verdict.Reach.Found {
+					f.taken[reached] = true
 				}
 				if err != nil {
 					return err
 				}
-				return v.Reach.Unknown
+				return verdict.Reach.Unknown
 			}
 		}
-		f.events = append(f.events, e)
+		f.events = append(f.events, line)
 		return err
 	})
 	if err == nil {
@@ -141,7 +141,7 @@ func (f *finder) said() {
 		if !ok {
 			continue
 		}
-		if b, err := f.store.Find(line.Refs[0].Hash); err == nil && len(find(b.Body, f.patterns)) > 0 {
+		if stored, err := f.store.Find(line.Refs[0].Hash); err == nil && len(find(stored.Body, f.patterns)) > 0 {
 			f.entries, f.gists[digits(line.Refs[0].Hash)] = append(f.entries, in.N), true
 		}
 	}
@@ -149,33 +149,33 @@ func (f *finder) said() {
 
 // target marks the text of a ref, its gist, the sections of originals that show it, and its lines in rooms.
 func (f *finder) target() error {
-	h := f.req.Ref.String()
-	if f.kinds[digits(h)] == life.Epoch {
-		return fmt.Errorf("%w: %s is a snapshot of the mind, and not something said or done", ErrText, h)
+	address := f.req.Ref.String()
+	if f.kinds[digits(address)] == life.Epoch {
+		return fmt.Errorf("%w: %s is a snapshot of the mind, and not something said or done", ErrText, address)
 	}
-	f.gists[digits(h)] = true
+	f.gists[digits(address)] = true
 	var heads []string
 	var replies []int
 	for _, line := range f.events {
-		n, _, _ := mind.ParseID(line.Arg(0))
+		entry, _, _ := mind.ParseID(line.Arg(0))
 		head := regexp.QuoteMeta(line.Arg(0)) + " " + line.Kind
 		parsed, _ := event.Parse(line)
-		if e, ok := parsed.(event.Posted); ok && slices.Contains(replies, n) {
+		if e, ok := parsed.(event.Posted); ok && slices.Contains(replies, entry) {
 			f.line(e.Passage)
 		}
-		if !slices.ContainsFunc(line.Refs, func(r blobs.Ref) bool { return strings.HasPrefix(h, r.Hash) }) {
+		if !slices.ContainsFunc(line.Refs, func(r blobs.Ref) bool { return strings.HasPrefix(address, r.Hash) }) {
 			continue
 		}
 		switch e := parsed.(type) {
 		case event.Inbound:
 			f.line(e.Passage)
 		case event.Reply:
-			replies, head = append(replies, n), mind.EntryID(n)+`(?: reply|\.\d+ call)`
+			replies, head = append(replies, entry), mind.EntryID(entry)+`(?: reply|\.\d+ call)`
 		case event.Result, event.Note:
 		default:
 			continue
 		}
-		f.entries, heads = append(f.entries, n), append(heads, head)
+		f.entries, heads = append(f.entries, entry), append(heads, head)
 	}
 	if len(heads) > 0 {
 		f.patterns = append(f.patterns, sectionOf(heads))
@@ -185,36 +185,36 @@ func (f *finder) target() error {
 
 // line marks a line of a room, if it still stands at its place. If a person has changed the room since, its place is
 // unknown, and the text that stands there now stays.
-func (f *finder) line(p event.Passage) {
-	path := chat.Path(f.home.Dir, p.Room)
-	if p.Before != "" && !(chat.Cursor{Offset: p.At.To, Before: p.Before}).Holds(path) {
+func (f *finder) line(passage event.Passage) {
+	path := chat.Path(f.home.Dir, passage.Room)
+	if passage.Before != "" && !(chat.Cursor{Offset: passage.At.To, Before: passage.Before}).Holds(path) {
 		f.count("chats/"+filepath.Base(path), Unread, 1)
 		return
 	}
-	f.rooms[p.Room] = append(f.rooms[p.Room], span{int(p.At.From), int(p.At.To)})
+	f.rooms[passage.Room] = append(f.rooms[passage.Room], span{int(passage.At.From), int(passage.At.To)})
 }
 
 // derive marks the texts that were made of the entries: gists, summaries, pins.
 func (f *finder) derive() error {
 	for _, line := range f.events {
-		e, ok := event.As[event.Fade](line)
-		within := func(n int) bool { return e.Entries.From <= n && n <= e.Entries.To }
-		if !ok || e.To == mind.Card {
+		fade, ok := event.As[event.Fade](line)
+		within := func(n int) bool { return fade.Entries.From <= n && n <= fade.Entries.To }
+		if !ok || fade.To == mind.Card {
 			continue
 		}
 		if !slices.ContainsFunc(f.entries, within) {
 			continue
 		}
-		f.patterns = append(f.patterns, pinsOf(e.Entries)...)
+		f.patterns = append(f.patterns, pinsOf(fade.Entries)...)
 		for i, ref := range line.Refs {
-			b, err := f.store.Find(ref.Hash)
+			stored, err := f.store.Find(ref.Hash)
 			if err != nil && i > 0 {
 				return err
 			}
 			f.gists[digits(ref.Hash)] = true
-			summary := b.Summary
+			summary := stored.Summary
 			if i > 0 {
-				summary = string(b.Body)
+				summary = string(stored.Body)
 			}
 			if summary = strings.TrimSpace(summary); len(summary) >= MinText {
 				err = f.also(summary)
@@ -230,9 +230,9 @@ func (f *finder) derive() error {
 // find returns the spans that patterns match in data.
 func find(data []byte, patterns []*regexp.Regexp) (out []span) {
 	for _, re := range patterns {
-		for _, m := range re.FindAllSubmatchIndex(data, -1) {
-			if s := (span{m[2*re.NumSubexp()], m[2*re.NumSubexp()+1]}); s.from < s.to {
-				out = append(out, s)
+		for _, match := range re.FindAllSubmatchIndex(data, -1) {
+			if hit := (span{match[2*re.NumSubexp()], match[2*re.NumSubexp()+1]}); hit.from < hit.to {
+				out = append(out, hit)
 			}
 		}
 	}
@@ -246,9 +246,9 @@ func (f *finder) found(data []byte) []span {
 		if len(f.gists) == 0 {
 			break
 		}
-		for _, m := range re().FindAllSubmatchIndex(data, -1) {
-			if f.gists[digits(string(data[m[2]:m[3]]))] {
-				out = append(out, span{m[4], m[5]})
+		for _, match := range re().FindAllSubmatchIndex(data, -1) {
+			if f.gists[digits(string(data[match[2]:match[3]]))] {
+				out = append(out, span{match[4], match[5]})
 			}
 		}
 	}
@@ -257,43 +257,43 @@ func (f *finder) found(data []byte) []span {
 
 // blob decides the fate of a stored text, and returns the spans that go.
 func (f *finder) blob(doc *document, found []span) []span {
-	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(doc.Path, "blobs/"), "/", ""))
+	hash, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(doc.Path, "blobs/"), "/", ""))
 	if err != nil { // a crash left it
 		doc.of(f, "")
 		return found
 	}
-	b, err := blobs.Decode(doc.data)
-	sum, tomb := blobs.Sum(doc.data), b.Gone != nil && b.Gone.Of == h
-	isNamed := sum == h || tomb
+	stored, err := blobs.Decode(doc.data)
+	sum, tomb := blobs.Sum(doc.data), stored.Gone != nil && stored.Gone.Of == hash
+	isNamed := sum == hash || tomb
 	if err != nil || !isNamed { // damage
 		doc.how = Left
 		return found
 	}
-	owner := cmp.Or(b.Life, h.String())
-	isOurs := owner == f.id.Self || f.taken[h]
+	owner := cmp.Or(stored.Life, hash.String())
+	isOurs := owner == f.id.Self || f.taken[hash]
 	isOwnerless := f.req.Ownerless && f.names[owner] == ""
 	if !isOurs && !isOwnerless {
 		doc.of(f, owner)
 		return found
 	}
-	if tomb && f.stated[h.String()] != sum.String() { // another life had it erased
-		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: h.String(), Tombstone: sum.String()})
+	if tomb && f.stated[hash.String()] != sum.String() { // another life had it erased
+		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: hash.String(), Tombstone: sum.String()})
 		f.count("blobs, erased by another life", Erased, 1)
 	}
-	named := cmp.Or(f.kinds[digits(h.String())], "text")
-	doc.head, doc.Of, doc.kind, doc.what = len(doc.data)-len(b.Body), h.String(), raw, "blobs: "+named
+	named := cmp.Or(f.kinds[digits(hash.String())], "text")
+	doc.head, doc.Of, doc.kind, doc.what = len(doc.data)-len(stored.Body), hash.String(), raw, "blobs: "+named
 	if named == life.Epoch || named == "asked" {
 		doc.kind = state
-	} else if _, _, err := mind.AnswerParts(b.Body); err == nil {
+	} else if _, _, err := mind.AnswerParts(stored.Body); err == nil {
 		doc.kind = reply
 	}
-	if h == f.req.Ref {
+	if hash == f.req.Ref {
 		found = append(found, span{doc.head, len(doc.data)})
 	}
-	if f.gists[digits(h.String())] {
+	if f.gists[digits(hash.String())] {
 		found = append(found, groups(inHead(), doc.data[:doc.head], 0)...)
 	}
-	if h.String() == f.id.Self {
+	if hash.String() == f.id.Self {
 		doc.how = soul
 	}
 	return found
@@ -313,7 +313,7 @@ func (f *finder) cut(doc *document, found []span) error {
 	if err == nil && doc.Of != "" {
 		var tomb []byte
 		tomb, err = home.Tombstone(doc.Of, f.plan.At, after)
-		f.plan.Blobs = slices.DeleteFunc(f.plan.Blobs, func(b event.Buried) bool { return b.Address == doc.Of })
+		f.plan.Blobs = slices.DeleteFunc(f.plan.Blobs, func(buried event.Buried) bool { return buried.Address == doc.Of })
 		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: doc.Of, Tombstone: blobs.Sum(tomb).String()})
 	}
 	if err != nil {
@@ -332,12 +332,12 @@ func (f *finder) lines(data, after []byte) {
 	for line := range bytes.Lines(data) {
 		now := after[at : at+int64(len(line))]
 		if !bytes.Equal(line, now) {
-			e, before := f.erased[at]
+			erasure, before := f.erased[at]
 			if !before {
-				e.Before = life.Leaf(string(line))
+				erasure.Before = life.Leaf(string(line))
 			}
-			e.Now = life.Leaf(string(now))
-			line := event.ErasedLine{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}
+			erasure.Now = life.Leaf(string(now))
+			line := event.ErasedLine{Offset: at, Leaf: fmt.Sprintf("%x", erasure.Before), Now: fmt.Sprintf("%x", erasure.Now)}
 			f.plan.Lines = append(f.plan.Lines, line)
 		}
 		at += int64(len(line))

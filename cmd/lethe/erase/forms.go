@@ -19,23 +19,23 @@ const space = `(?:[\s\v\pZ\x{85}]|\\+[nrtvf]|\\+u(?i:000[9a-d]|0085|00a0|200[0-9
 
 // spelling matches a character as it is, as prompts show it, and as JSON escapes it, however deep: a call is JSON in
 // the JSON of a snapshot.
-func spelling(r rune) string {
-	plain := regexp.QuoteMeta(string(r))
-	isASCII := ' ' < r && r < unicode.MaxASCII
+func spelling(char rune) string {
+	plain := regexp.QuoteMeta(string(char))
+	isASCII := ' ' < char && char < unicode.MaxASCII
 	switch {
-	case r == '"' || r == '/':
+	case char == '"' || char == '/':
 		return `\\*` + plain
-	case r == '\\':
+	case char == '\\':
 		return `\\+`
-	case isASCII && !strings.ContainsRune("<>&", r):
+	case isASCII && !strings.ContainsRune("<>&", char):
 		return plain // nobody escapes it, and to look for it is fast
 	}
-	forms := plain + fmt.Sprintf(`|\\+(?i:u%04x)`, r)
-	if shown := blobs.Escape(string(r)); shown != string(r) {
+	forms := plain + fmt.Sprintf(`|\\+(?i:u%04x)`, char)
+	if shown := blobs.Escape(string(char)); shown != string(char) {
 		forms = shown + "|" + forms
 	}
-	if a, b := utf16.EncodeRune(r); a != unicode.ReplacementChar {
-		forms += fmt.Sprintf(`|\\+(?i:u%04x)\\+(?i:u%04x)`, a, b)
+	if high, low := utf16.EncodeRune(char); high != unicode.ReplacementChar {
+		forms += fmt.Sprintf(`|\\+(?i:u%04x)\\+(?i:u%04x)`, high, low)
 	}
 	return `(?:` + forms + `)`
 }
@@ -78,8 +78,8 @@ func sectionOf(heads []string) *regexp.Regexp {
 }
 
 // pinsOf finds the rules and promises that come from a range of entries, in a past and in snapshots.
-func pinsOf(e event.Entries) []*regexp.Regexp {
-	inPast := fmt.Sprintf(`(?:\n|\\n)- e%d\.\.e%d: ((?:[^\n\\]|\\[^n])*)`, e.From, e.To)
-	inState := fmt.Sprintf(`"from":\s*%d,\s*"to":\s*%d,\s*"text":\s*"((?:[^"\\]|\\.)*)"`, e.From, e.To)
+func pinsOf(entries event.Entries) []*regexp.Regexp {
+	inPast := fmt.Sprintf(`(?:\n|\\n)- e%d\.\.e%d: ((?:[^\n\\]|\\[^n])*)`, entries.From, entries.To)
+	inState := fmt.Sprintf(`"from":\s*%d,\s*"to":\s*%d,\s*"text":\s*"((?:[^"\\]|\\.)*)"`, entries.From, entries.To)
 	return []*regexp.Regexp{regexp.MustCompile(inPast), regexp.MustCompile(inState)}
 }

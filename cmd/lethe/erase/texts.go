@@ -48,10 +48,10 @@ var refs = []func() *regexp.Regexp{
 
 // groups are the ranges of the groups of all matches.
 func groups(re *regexp.Regexp, data []byte, at int) (out []span) {
-	for _, m := range re.FindAllSubmatchIndex(data, -1) {
-		for g := 2; g < len(m); g += 2 {
-			if m[g] >= 0 {
-				out = append(out, span{at + m[g], at + m[g+1]})
+	for _, match := range re.FindAllSubmatchIndex(data, -1) {
+		for group := 2; group < len(match); group += 2 {
+			if match[group] >= 0 {
+				out = append(out, span{at + match[group], at + match[group+1]})
 			}
 		}
 	}
@@ -68,11 +68,11 @@ func (d *document) texts() []span {
 		return append(out, groups(inState(), body, d.head)...)
 	case reply:
 		texts, objects, _ := mind.AnswerParts(body)
-		for _, s := range texts {
-			out = append(out, span{d.head + int(s.From), d.head + int(s.To)})
+		for _, part := range texts {
+			out = append(out, span{d.head + int(part.From), d.head + int(part.To)})
 		}
-		for _, s := range objects {
-			out = append(out, groups(quoted(), body[s.From:s.To], d.head+int(s.From))...)
+		for _, part := range objects {
+			out = append(out, groups(quoted(), body[part.From:part.To], d.head+int(part.From))...)
 		}
 		return out
 	}
@@ -83,15 +83,15 @@ func (d *document) texts() []span {
 func (d *document) cuts(found []span) (kept int) {
 	const text, cut = 1, 2
 	is := make([]byte, len(d.data)) // by byte
-	for _, s := range d.texts() {
-		copy(is[s.from:s.to], bytes.Repeat([]byte{text}, s.to-s.from))
+	for _, part := range d.texts() {
+		copy(is[part.from:part.to], bytes.Repeat([]byte{text}, part.to-part.from))
 	}
-	for _, m := range fixed().FindAllIndex(d.data[d.head:], -1) {
-		clear(is[d.head+m[0] : d.head+m[1]])
+	for _, match := range fixed().FindAllIndex(d.data[d.head:], -1) {
+		clear(is[d.head+match[0] : d.head+match[1]])
 	}
-	for _, s := range found {
+	for _, hit := range found {
 		some := false
-		for i := s.from; i < s.to; i++ {
+		for i := hit.from; i < hit.to; i++ {
 			if is[i] != 0 && d.data[i] != '\n' {
 				is[i], some = cut, true
 			}
