@@ -71,10 +71,16 @@ func (m *managed) get(path string) string {
 	return servetest.Text(m.t, m.Do(m.t, "GET", path, ""), 200)
 }
 
+// shows fails the test unless a page has each of words.
+func (m *managed) shows(path string, words ...string) {
+	m.t.Helper()
+	lethetest.Words(m.t, m.get(path), words...)
+}
+
 // An empty home welcomes, and an identity begins, stops and goes on, once, whatever is clicked how often.
 func TestBegins(t *testing.T) {
 	m := manages(t)
-	lethetest.Words(t, m.get("/"), "Welcome to Lethe", "offline: a script", `name="key" type="password"`)
+	m.shows("/", "Welcome to Lethe", "offline: a script", `name="key" type="password"`)
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "cron-x", "soul", "to <b>err</b>"), "names that begin with cron-",
 		`value="cron-x"`, "to &lt;b&gt;err&lt;/b&gt;</textarea>")
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai", "key", "two\nlines"), "a key is one line")
@@ -105,8 +111,8 @@ func TestBegins(t *testing.T) {
 	lethetest.Must(t, err)
 	lethetest.Holds(t, filepath.Join(id.Dir, "SOUL.md"), "Keep the lamp.\nTell nobody.")
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "soul", "another"), "an identity of that name already")
-	lethetest.Words(t, m.get("/agents"), "<b>ada</b>", "idle", "offline model", "Stop")
-	lethetest.Words(t, m.get("/agents/ada/manage"), "Keep the lamp.", "and stays", "mind?open=memory", "ada runs: stop it first")
+	m.shows("/agents", "<b>ada</b>", "idle", "offline model", "Stop")
+	m.shows("/agents/ada/manage", "Keep the lamp.", "and stays", "mind?open=memory", "ada runs: stop it first")
 	for range 2 {
 		lethetest.Words(t, m.post("/agents/ada/manage/run", 200, "do", "stop"), "stopped", "Start offline")
 		if _, running := home.Running(id); running {
@@ -115,7 +121,7 @@ func TestBegins(t *testing.T) {
 	}
 	lethetest.Words(t, m.post("/agents/ada/manage/run", 400, "do", "model"),
 		"start ada: open model: no api key for deepseek: DEEPSEEK_API_KEY is not set")
-	lethetest.Words(t, m.get("/agents"), "no api key for deepseek", "deepseek has no key yet",
+	m.shows("/agents", "no api key for deepseek", "deepseek has no key yet",
 		`<option value="" selected>the offline model`, "There is none yet.")
 	for range 2 {
 		lethetest.Words(t, m.post("/agents/ada/manage/run", 200, "do", "offline"), "Start anew")
@@ -126,13 +132,13 @@ func TestBegins(t *testing.T) {
 		" resumed ")+1 {
 		t.Errorf("it was not started anew once:\n%s", after)
 	}
-	lethetest.Words(t, m.get("/agents/ada/manage"), "deepseek has no <a")
+	m.shows("/agents/ada/manage", "deepseek has no <a")
 	lethetest.Words(t, m.post("/agents/ada/manage/run", 400, "do", "model", "anew", "1"), "no api key",
 		"it runs with the offline model, as before", "Start anew")
 	if now := m.get("/agents/ada/now"); !strings.Contains(now, "the offline model; <a") || strings.Contains(now, `id="model"`) {
 		t.Error("a model is asked for that would not think")
 	}
-	lethetest.Words(t, m.get("/agents/ada/triggers"), `room = "lamp"`)
+	m.shows("/agents/ada/triggers", `room = "lamp"`)
 
 	m.post("/agents/ada/manage/label", 400, "label", "No Label")
 	lethetest.Words(t, m.post("/agents/ada/manage/label", 200, "label", "first"), "The label first is given")
@@ -141,7 +147,7 @@ func TestBegins(t *testing.T) {
 	m.post("/agents/ada/manage/fork", 400, "name", "ada", "room", "lamp")
 	lethetest.Words(t, m.post("/agents/ada/manage/fork", 200, "name", "Bea", "at", "now", "room", "bees"), "<h1>bea</h1>",
 		"A fork of ada", "Its files go for good.")
-	lethetest.Words(t, m.get("/"), "<b>ada</b>", "<b>bea</b>")
+	m.shows("/", "<b>ada</b>", "<b>bea</b>")
 	lethetest.Words(t, m.post("/agents/bea/manage/remove", 400, "sure", "ada"), "type the name bea")
 	m.post("/agents/ada/manage/remove", 400, "sure", "ada") // it runs
 	lethetest.Words(t, m.post("/agents/bea/manage/remove", 200, "sure", "bea"), "bea is removed.")
@@ -210,7 +216,7 @@ func TestShares(t *testing.T) {
 	lethetest.Must(t, err)
 	file := config.File(m.dir)
 	lethetest.Write(t, file, "# mine\n[budget]\nday_usd = 2.0 # enough\n")
-	lethetest.Words(t, m.get("/agents"), `name="budget.day_usd" inputmode="decimal" size="6" value="2"`)
+	m.shows("/agents", `name="budget.day_usd" inputmode="decimal" size="6" value="2"`)
 	const key = "sk-0123456789-of-the-page"
 	page := m.post("/agents/settings", 200, "model.preset", "openai", "model.name", "gpt-5.1", "model.base_url", "", "key",
 		key, "context.limit", "50000", "budget.day_usd", "0.5", "budget.month_usd", "")
@@ -235,7 +241,7 @@ func TestShares(t *testing.T) {
 	cost := m.get("/agents/ada/cost")
 	lethetest.Words(t, cost, "0.50")
 	lethetest.Write(t, file, "user = 3\n")
-	lethetest.Words(t, m.get("/agents"), "config.toml: ", "has to be of type string")
+	m.shows("/agents", "config.toml: ", "has to be of type string")
 }
 
 // Triggers are made, checked, edited, paused and removed; what was changed meanwhile is not lost.
@@ -270,7 +276,7 @@ func TestTriggersAreEdited(t *testing.T) {
 
 	lethetest.Words(t, m.post("/agents/ada/triggers/turn", 200, "do", "pause", "trigger", "brief"), "paused", "Resume")
 	lethetest.Holds(t, path(".brief.toml"), "every = '72h'\nsay = 'so'\n")
-	lethetest.Words(t, m.get("/agents/ada/triggers?name=.brief"), "Change .brief")
+	m.shows("/agents/ada/triggers?name=.brief", "Change .brief")
 	if all, err := m.Backend.Triggers(id); err != nil || len(all) != 1 || !all[0].Paused || !all[0].Next.IsZero() ||
 		report.Fire(id, "brief", all) == nil {
 		t.Errorf("%+v, %v", all, err)
@@ -348,8 +354,7 @@ func TestManageImages(t *testing.T) {
 	p.Picture(filepath.Join(*images, "welcome.png"))
 	for name, said := range map[string]string{"ada": "ask me before you run date", "bea": "remember that the deploy key is in vault 7"} {
 		m.post("/agents/boot", 200, "name", name, "room", name)
-		_, err := m.Backend.Say("", name, "", said)
-		lethetest.Must(t, err)
+		says(t, m.Backend, name, "", said)
 	}
 	m.post("/agents/ada/triggers/edit", 200, "name", "morning-brief", "text",
 		"cron = \"0 9 * * 1-5\"   # minute hour day month weekday\nroom = \"ada\"\nsay = \"Write the morning brief: what is "+

@@ -85,6 +85,13 @@ func open(t testing.TB, dir string) *backend.Backend {
 		User: "grace", Log: slog.New(slog.DiscardHandler)}
 }
 
+// says says a line in a room.
+func says(t testing.TB, b *backend.Backend, room, who, text string) {
+	t.Helper()
+	_, err := b.Say("", room, who, text)
+	lethetest.Must(t, err)
+}
+
 // alive runs the identity ada in a home until the test ends, in room dev, with the offline model at an address of its own.
 func alive(t testing.TB, dir string) {
 	t.Helper()
@@ -170,8 +177,7 @@ func use(t *testing.T, b *Browser) {
 			p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %v, configurable: `+
 				`true}); document.dispatchEvent(new Event("visibilitychange"))`, hidden)))
 			lethetest.Equal(t, fmt.Sprint("closed where hidden is ", hidden), Eval[bool](p, "source.readyState === EventSource.CLOSED"), hidden)
-			_, err := s.Backend.Say("", "dev", "bob", fmt.Sprintf("remember the tab %v", hidden))
-			lethetest.Must(t, err)
+			says(t, s.Backend, "dev", "bob", fmt.Sprintf("remember the tab %v", hidden))
 		}
 		p.Until(`["true", "false"].every(t => document.querySelector("#lines").innerText.includes("I will remember: the tab " + t))`)
 	})
@@ -211,8 +217,7 @@ func use(t *testing.T, b *Browser) {
 		life.Goto(s.Page() + "/agents/ada/life")
 		p.Do(chromedp.Evaluate[chromedp.Void]("scrollTo(0, 0)"))
 		for i := range 3 {
-			_, err := s.Backend.Say("", "dev", "bob", fmt.Sprintf("remember number %d", i))
-			lethetest.Must(t, err)
+			says(t, s.Backend, "dev", "bob", fmt.Sprintf("remember number %d", i))
 			p.Until(answered + fmt.Sprintf(`&& document.querySelector("#lines").innerText.includes("I will remember: number %d")`, i))
 		}
 		lethetest.Equal(t, "the place of the page", Eval[int](p, "Math.round(scrollY)"), 0)
@@ -224,8 +229,7 @@ func use(t *testing.T, b *Browser) {
 		p.Do(chromedp.SetValue("#room", "ops"), chromedp.Click("#room + button"))
 		p.Until(`location.search === "?room=ops" && document.readyState === "complete"`)
 		p.Goto(now)
-		_, err := s.Backend.Say("", "ops", "bob", "hello")
-		lethetest.Must(t, err)
+		says(t, s.Backend, "ops", "bob", "hello")
 		p.Until(`[...document.querySelectorAll(".rooms li")].some(e => e.textContent.includes("ops") && e.querySelector(".clip"))`)
 	})
 	// inSight looks for a button where somebody reads further up.
@@ -328,8 +332,7 @@ func TestFootFollowsEvents(t *testing.T) {
 	for i := range 5 {
 		after, err := events.End(log.Path)
 		lethetest.Must(t, err)
-		_, err = s.Backend.Say("", "dev", "", "run sleep 100")
-		lethetest.Must(t, err)
+		says(t, s.Backend, "dev", "", "run sleep 100")
 		heard, err := events.Open(s.Backend.Store, log, after)
 		lethetest.Must(t, err)
 		foot := func(kind, want string) {
@@ -349,8 +352,7 @@ func TestFootFollowsEvents(t *testing.T) {
 			}
 		}
 		foot(events.ToolRequest, "ada runs BASH")
-		_, err = s.Backend.Say("", "dev", "", "/stop")
-		lethetest.Must(t, err)
+		says(t, s.Backend, "dev", "", "/stop")
 		foot(events.TurnEnd, "ada waits for a line")
 		heard.Close()
 	}
@@ -464,8 +466,7 @@ func TestImages(t *testing.T) {
 		tell(t, p, text)
 		p.Until(answered)
 	}
-	_, err := s.Backend.Say("", "ops", "bob", "the pager is yours until Monday")
-	lethetest.Must(t, err)
+	says(t, s.Backend, "ops", "bob", "the pager is yours until Monday")
 	id, err := s.Backend.Find("ada")
 	lethetest.Must(t, err)
 	err = s.Backend.MakeRoom("ops", id)

@@ -32,8 +32,7 @@ func phone(t *testing.T, _ *Browser) {
 	s.Backend.Mentions = func(name string) bool { return name == "ada" }
 	_, err := home.Boot(s.Backend.Home.Home, s.Backend.Store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
 	lethetest.Must(t, err)
-	_, err = s.Backend.Say("", "dev", "", "the safe is behind the mirror")
-	lethetest.Must(t, err)
+	says(t, s.Backend, "dev", "", "the safe is behind the mirror")
 
 	p := b.Open(t, s.Link(), Look{Width: 390, Height: 800})
 	origin := s.Page()

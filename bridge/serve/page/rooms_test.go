@@ -104,8 +104,7 @@ func rooms(t *testing.T, b *Browser) {
 	})
 	t.Run("a line is copied as it was written", func(t *testing.T) {
 		text := "**so** it is\n\n* one"
-		_, err := s.Backend.Say("", "ops", "bob", text)
-		lethetest.Must(t, err)
+		says(t, s.Backend, "ops", "bob", text)
 		p := b.Open(t, s.Link(), Look{})
 		p.Goto(s.Page() + "/agents/ada/now?room=ops")
 		p.Do(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = async text => { window.copied = text; }; ` +
@@ -117,8 +116,7 @@ func rooms(t *testing.T, b *Browser) {
 		p := b.Open(t, s.Link(), Look{})
 		p.Goto(now)
 		p.Do(chromedp.Focus("#text"), chromedp.KeyEvent("half a"))
-		_, err := s.Backend.Say("", "ops", "bob", "look here")
-		lethetest.Must(t, err)
+		says(t, s.Backend, "ops", "bob", "look here")
 		p.Goto(now)
 		const mark = `document.querySelector("li[data-room=ops] b")`
 		if got := Eval[string](p, `document.querySelector("#text").value`); got != "half a" || Eval[bool](p, mark+".hidden") {
@@ -141,8 +139,7 @@ func rooms(t *testing.T, b *Browser) {
 		lethetest.Must(t, err)
 		lethetest.Must(t, s.Backend.MakeRoom("attic", eve))
 		for i := range 200 {
-			_, err := s.Backend.Say("", "attic", "bob", map[bool]string{true: "the <i>Étude</i> lies in the blue box", false: "dust"}[i == 20])
-			lethetest.Must(t, err)
+			says(t, s.Backend, "attic", "bob", map[bool]string{true: "the <i>Étude</i> lies in the blue box", false: "dust"}[i == 20])
 		}
 		p := b.Open(t, s.Link(), Look{NoScript: true, Width: 390})
 		p.Goto(s.Page() + "/agents/ada/life")
@@ -180,8 +177,7 @@ func rooms(t *testing.T, b *Browser) {
 			lethetest.Must(t, err)
 			text += tag + "\n"
 		}
-		_, err := s.Backend.Say("", "ops", "bob", text+"[photo gone.png hash=0123456789abcdef] so")
-		lethetest.Must(t, err)
+		says(t, s.Backend, "ops", "bob", text+"[photo gone.png hash=0123456789abcdef] so")
 		p := b.Open(t, s.Link(), Look{Width: 320})
 		p.Goto(s.Page() + "/agents/ada/now?room=ops")
 		p.Until(`document.querySelector(".line:last-child img")?.complete`)

@@ -156,6 +156,12 @@ func (r *remembered) get(path string) string {
 	return string(body)
 }
 
+// shows fails the test unless a page has each of words.
+func (r *remembered) shows(path string, words ...string) {
+	r.t.Helper()
+	lethetest.Words(r.t, r.get(path), words...)
+}
+
 // edit fills in the form of a block, made from a page.
 func (r *remembered) edit(page, part, text string, more ...string) (int, string) {
 	r.t.Helper()
@@ -191,15 +197,15 @@ func looks(t *testing.T, br *Browser) {
 	now, err := home.Fold(r.id, r.b.Store)
 	lethetest.Must(t, err)
 	sentence := fmt.Sprintf("ada has %d of %d entries before it word for word.", len(now.Live), now.Next-1) // not as the epoch began
-	lethetest.Words(t, r.get("forgetting"), sentence, "live → summary", "summary → gist", "was reminded of", "opened",
+	r.shows("forgetting", sentence, "live → summary", "summary → gist", "was reminded of", "opened",
 		"ref away", "tokens, grown to")
-	lethetest.Words(t, r.get("now"), "was reminded of: <a", "opened: <a", "tokens", "today, $")
-	lethetest.Words(t, r.get("life"), "let go", "was reminded of: <a")
-	lethetest.Words(t, r.get("recall?q=postcard+of+Naples"), "behind the barometer")
-	lethetest.Words(t, r.get("recall?q=zebra"), "nothing that has faded matches")
-	lethetest.Words(t, r.get("recall?q=POSTCARD&since=1d&kind=chat"), `/now?room=dev&amp;line=`, "under a <mark>postcard</mark> of Naples")
-	lethetest.Words(t, r.get("recall?q=postcard&since=nonsense"), "since is")
-	lethetest.Words(t, r.get("triggers"), "good-morning", "cron 0 9 * * *")
+	r.shows("now", "was reminded of: <a", "opened: <a", "tokens", "today, $")
+	r.shows("life", "let go", "was reminded of: <a")
+	r.shows("recall?q=postcard+of+Naples", "behind the barometer")
+	r.shows("recall?q=zebra", "nothing that has faded matches")
+	r.shows("recall?q=POSTCARD&since=1d&kind=chat", `/now?room=dev&amp;line=`, "under a <mark>postcard</mark> of Naples")
+	r.shows("recall?q=postcard&since=nonsense", "since is")
+	r.shows("triggers", "good-morning", "cron 0 9 * * *")
 	paths := map[string]string{"now": "now", "mind": "mind?open=pins", "forgetting": "forgetting", "cost": "cost",
 		"recall": "recall?q=postcard+of+Naples", "triggers": "triggers"}
 	p := br.Open(t, r.url+"cost", Look{})
