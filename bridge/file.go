@@ -68,9 +68,9 @@ func Attachments(store *blobs.Store, by, text string) (rest string, files []Atta
 	}
 }
 
-// ReadToken reads a token from a file that nobody but its owner can open: a regular file, no link, of mode 0600 or less.
-// Without white space around it, the token is in its form, and has at most most bytes in its file. No error says anything
-// of the content; of another file wrong is the error.
+// ReadToken reads a token from a file that nobody but its owner can open: a regular file, no link, of mode 0600 or
+// less. It returns wrong unless the file has at most most bytes, and a token inForm with nothing but white space around
+// it. No error says anything of the content.
 func ReadToken(path string, most int64, inForm func(token string) bool, wrong error) (string, error) {
 	data, cut, err := durable.ReadRegular(path, most)
 	if err != nil {

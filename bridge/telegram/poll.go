@@ -218,7 +218,7 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 	return next, news, flush()
 }
 
-// withFiles fetches the files of an update, and handles it again: its sender may have been taken off the list meanwhile.
+// withFiles fetches the files of an update, and handles it again: its sender may have been taken off the list by then.
 func (s *session) withFiles(ctx, late context.Context, u update, waiting outcome) (outcome, error) {
 	var tags []string
 	for _, sent := range waiting.files {

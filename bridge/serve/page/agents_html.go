@@ -74,7 +74,8 @@ func (d *agentsData) member(html *htmlPage, agent report.Agent) {
 	})
 	if heard >= 0 {
 		room := d.Rooms[heard]
-		html.put(`<p class="soft small clip">%s · <bdi>%s: %s</bdi></p>`, room.Name, clean(room.Last.Name), clean(gist(room.Last)))
+		who, said := clean(room.Last.Name), clean(gist(room.Last))
+		html.put(`<p class="soft small clip">%s · <bdi>%s: %s</bdi></p>`, room.Name, who, said)
 	}
 	html.put("\n")
 	if isHere {
@@ -160,7 +161,8 @@ func (d *agentsData) shared(html *htmlPage) {
 		`<button>Remove the room</button> <span class="soft small">its lines go for good; `+
 		`what identities have heard there stays with them</span></form>`,
 		html.Typed("context.limit", d.Context.Limit), html.Typed("budget.day_usd", d.Budget.Day),
-		html.Typed("budget.month_usd", d.Budget.Month), html.Typed("budget.home_day_usd", d.Budget.HomeDay), html.Typed("gone", ""))
+		html.Typed("budget.month_usd", d.Budget.Month), html.Typed("budget.home_day_usd", d.Budget.HomeDay),
+		html.Typed("gone", ""))
 }
 
 // provider writes the fields that choose a model.

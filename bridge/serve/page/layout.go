@@ -62,7 +62,8 @@ func (p *htmlPage) contents() {
 	p.put(`<details class="who"><summary>%s</summary>
 <ul aria-label="Identities">`, p.ID.Name)
 	for _, id := range p.Agents() {
-		p.put(`<li><a href="/agents/%s/%s"%s>%[1]s</a></li>`, id.Name, p.View.Name, when(id.Self == p.ID.Self, ` aria-current="true"`))
+		current := when(id.Self == p.ID.Self, ` aria-current="true"`)
+		p.put(`<li><a href="/agents/%s/%s"%s>%[1]s</a></li>`, id.Name, p.View.Name, current)
 	}
 	p.put(`</ul><p><a href="/agents">All identities</a></p><p><a href="/agents/%s/devices">Devices</a></p></details>
 `, p.ID.Name)
@@ -138,7 +139,8 @@ func of(name string) markup {
 
 // call writes a call of a tool, with its result.
 func (p *htmlPage) call(happened happening) {
-	p.put(`<details class="did"><summary><b>%s</b> <code>%s</code> <span class="soft">`, clean(happened.Tool), clean(happened.About))
+	tool, about := clean(happened.Tool), clean(happened.About)
+	p.put(`<details class="did"><summary><b>%s</b> <code>%s</code> <span class="soft">`, tool, about)
 	text := ""
 	if happened.Result == nil {
 		p.put("runs")
@@ -156,7 +158,8 @@ func (p *htmlPage) call(happened happening) {
 }
 
 func (p *htmlPage) thought(h happening) {
-	p.put(`<details class="did"><summary class="soft">thinks</summary><div class="streams">%s</div>`, clean(short(4000, h.Text)))
+	thought := clean(short(4000, h.Text))
+	p.put(`<details class="did"><summary class="soft">thinks</summary><div class="streams">%s</div>`, thought)
 	p.more(h)
 	p.put("</details>")
 }

@@ -140,7 +140,8 @@ type originalData struct {
 
 func (d originalData) show(html *htmlPage) {
 	blob := d.Blob
-	html.put("\n<h1><bdi>%s</bdi></h1>\n<p class=\"soft small\">%s bytes", clean(cmp.Or(blob.Gist, "A stored text")), count(len(blob.Body)))
+	title, size := clean(cmp.Or(blob.Gist, "A stored text")), count(len(blob.Body))
+	html.put("\n<h1><bdi>%s</bdi></h1>\n<p class=\"soft small\">%s bytes", title, size)
 	if !blob.At.IsZero() {
 		html.put(", %s, %s", html.day(blob.At), html.clock(blob.At))
 	}

@@ -66,7 +66,9 @@ func (d *nowData) show(html *htmlPage) {
 }
 
 func (d *nowData) parts() map[string]func(*htmlPage) {
-	return map[string]func(*htmlPage){"lines": d.lines, "rest": d.rest, "foot": d.showFoot, "mind": d.glance, "rooms": d.rooms}
+	return map[string]func(*htmlPage){
+		"lines": d.lines, "rest": d.rest, "foot": d.showFoot, "mind": d.glance, "rooms": d.rooms,
+	}
 }
 
 // hearers writes the identities that hear the room, and the lines that wake each.
@@ -116,8 +118,9 @@ func (d *nowData) line(html *htmlPage, l line) {
 	}
 	html.put("\n")
 	html.memories(l.Mind)
+	own, name := when(l.Own, " own"), clean(l.Name)
 	html.put(`<article class="line%s" id="l%d">
-<header><b><bdi>%s</bdi></b> <a class="at" href="?room=%s&amp;line=%[2]d#l%[2]d">`, when(l.Own, " own"), l.From, clean(l.Name), d.Room)
+<header><b><bdi>%s</bdi></b> <a class="at" href="?room=%s&amp;line=%[2]d#l%[2]d">`, own, l.From, name, d.Room)
 	if l.At.IsZero() {
 		html.put("at some time")
 	} else {
@@ -149,7 +152,8 @@ func (d *nowData) line(html *htmlPage, l line) {
 		file.show(html)
 	}
 	if l.Long > 0 {
-		html.put(`<p class="soft"><a href="?room=%s&amp;from=%d&amp;whole=1">The rest: %s bytes</a></p>`, d.Room, l.From, count(l.Long))
+		rest := count(l.Long)
+		html.put(`<p class="soft"><a href="?room=%s&amp;from=%d&amp;whole=1">The rest: %s bytes</a></p>`, d.Room, l.From, rest)
 	}
 	html.put("</div>\n</article>")
 }
@@ -196,8 +200,9 @@ func (g *glance) show(html *htmlPage) {
 		html.put(`<rect class="%s" x="%.1f" width="%.1f" height="10"><title>%s: %s tokens</title></rect>`,
 			group.Class, group.X, group.Share, group.Name, count(group.Tokens))
 	}
+	answer, total, limit := count(g.Answer), count(g.Total), count(g.Limit)
 	html.put(`</svg>
-<span title="%s of them kept for its answer">%s of %s tokens<span class="hidden">`, count(g.Answer), count(g.Total), count(g.Limit))
+<span title="%s of them kept for its answer">%s of %s tokens<span class="hidden">`, answer, total, limit)
 	for _, group := range g.Groups {
 		html.put(", %s %s", group.Name, count(group.Tokens))
 	}
