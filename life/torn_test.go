@@ -88,6 +88,18 @@ func TestTornAtAnyByte(t *testing.T) {
 	}
 }
 
+// resume opens a log and reads its end: the last line stands on the one before it, so reading on tells of damage.
+func resume(path string) error {
+	l, err := Open(path)
+	if err == nil {
+		_, err = l.SinceEpoch()
+		l.Close()
+	}
+	return err
+}
+
+func scanned(path string) error { return Scan(path, func(Event, int64) error { return nil }) }
+
 // sound checks where the sound part of data ends, in memory.
 func sound(t *testing.T, data string, keep int) {
 	t.Helper()
@@ -133,15 +145,10 @@ func TestNULHoleBeforeLaterAppend(t *testing.T) {
 			lethetest.Must(t, os.WriteFile(path, []byte(data), 0o600))
 			at := int64(strings.LastIndex(data[:len(before)+from], "\n") + 1)
 			var corrupt *CorruptError
-			l, err := Open(path)
-			if err == nil { // the last line stands on the one before it; reading on tells
-				_, err = l.SinceEpoch()
-				l.Close()
-			}
-			if !errors.As(err, &corrupt) || corrupt.Offset > int64(len(before+group)) {
+			if err := resume(path); !errors.As(err, &corrupt) || corrupt.Offset > int64(len(before+group)) {
 				t.Fatalf("hole %d..%d: %v, want corruption", from, to, err)
 			}
-			if err := Scan(path, func(Event, int64) error { return nil }); !errors.As(err, &corrupt) || corrupt.Offset != at {
+			if err := scanned(path); !errors.As(err, &corrupt) || corrupt.Offset != at {
 				t.Fatalf("hole %d..%d: scan says %v, want corruption at %d", from, to, err, at)
 			}
 			if mustRead(t, path) != data || len(torn(t, path)) != 0 {
@@ -178,13 +185,8 @@ func TestCorruptLine(t *testing.T) {
 				t.Fatalf("byte %d: %s says %v, want corruption at %d", i, how, err, want)
 			}
 		}
-		check("scan", Scan(path, func(Event, int64) error { return nil }), want)
-		l, err := Open(path)
-		if err == nil {
-			_, err = l.SinceEpoch()
-			l.Close()
-		}
-		check("resume", err, next)
+		check("scan", scanned(path), want)
+		check("resume", resume(path), next)
 		if mustRead(t, path) != string(data) || len(torn(t, path)) != 0 {
 			t.Fatalf("byte %d: a corrupt log was changed", i)
 		}

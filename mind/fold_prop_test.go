@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -246,28 +247,35 @@ func checkConserved(t lethetest.Failer, w *world) {
 
 // What is in no place is found, and so is what is in two, or was never there.
 func TestConserved(t *testing.T) {
-	live := func(ns ...int) (out []*Entry) {
-		for _, n := range ns {
-			out = append(out, &Entry{N: n})
-		}
-		return out
-	}
-	for name, c := range map[string]struct {
-		Context
-		missing []Range
-		ok      bool
-	}{
-		"all": {Context{Faded: []Range{{From: 1, To: 3}, {From: 5, To: 7}}, Live: live(4, 8, 9)}, nil, true},
-		"nowhere": {Context{Faded: []Range{{From: 2, To: 3}}, Live: live(7, 8)},
-			[]Range{{From: 1, To: 1}, {From: 4, To: 6}, {From: 9, To: 9}}, false},
-		"live and faded":      {Context{Faded: []Range{{From: 1, To: 7}}, Live: live(7, 8, 9)}, nil, false},
-		"in two ranges":       {Context{Faded: []Range{{From: 1, To: 7}, {From: 3, To: 4}}, Live: live(8, 9)}, nil, false},
-		"more than there was": {Context{Faded: []Range{{From: 1, To: 12}}}, nil, false},
+	for name, c := range map[string]struct{ faded, live, missing string }{
+		"all":                 {"1..3 5..7", "4..4 8..9", ""},
+		"nowhere":             {"2..3", "7..8", "1..1 4..6 9..9"},
+		"live and faded":      {"1..7", "7..9", "twice"},
+		"in two ranges":       {"1..7 3..4", "8..9", "twice"},
+		"more than there was": {"1..12", "", "twice"},
 	} {
-		s := &State{Context: c.Context, Next: 10}
+		s := &State{Next: 10}
+		s.Faded = rangesOf(c.faded)
+		for _, r := range rangesOf(c.live) {
+			for n := r.From; n <= r.To; n++ {
+				s.Live = append(s.Live, &Entry{N: n})
+			}
+		}
 		missing, err := s.Conserved()
-		if (err == nil) != c.ok || !slices.EqualFunc(missing, c.missing, func(a, b Range) bool { return a.From == b.From && a.To == b.To }) {
+		want := rangesOf(strings.TrimSuffix(c.missing, "twice"))
+		isEqual := slices.EqualFunc(missing, want, func(a, b Range) bool { return a.From == b.From && a.To == b.To })
+		if (err == nil) != (c.missing == "") || !isEqual {
 			t.Errorf("%s: %v, %+v", name, err, missing)
 		}
 	}
+}
+
+// rangesOf reads ranges such as "1..3 5..7".
+func rangesOf(text string) (ranges []Range) {
+	for word := range strings.FieldsSeq(text) {
+		var r Range
+		_, _ = fmt.Sscanf(word, "%d..%d", &r.From, &r.To)
+		ranges = append(ranges, r)
+	}
+	return ranges
 }

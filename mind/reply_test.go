@@ -57,26 +57,25 @@ func FuzzDecodeAnswer(f *testing.F) {
 func TestRepairCall(t *testing.T) {
 	long := strings.Repeat("漢", 3000)
 	tests := []struct {
-		name, tool, args string
-		want             AnswerCall
+		name, tool, args, fit, with, original string // what becomes of tool and args
 	}{
-		{"as it is", "BASH", `{"command":"ls"}`, AnswerCall{"BASH", `{"command":"ls"}`, "", ""}},
-		{"white space around", "BASH", " {}\n", AnswerCall{"BASH", "{}", "", ""}},
-		{"no arguments", "LIST", "", AnswerCall{"LIST", "{}", "", ""}},
-		{"blank arguments", "LIST", " \n", AnswerCall{"LIST", "{}", "", ""}},
-		{"order and spaces kept", "X", `{ "b": 1, "a": 2 }`, AnswerCall{"X", `{ "b": 1, "a": 2 }`, "", ""}},
-		{"not JSON", "BASH", "ls -l", AnswerCall{"BASH", `{"invalid_arguments":"ls -l"}`, "ls -l", ""}},
-		{"null", "BASH", "null", AnswerCall{"BASH", `{"invalid_arguments":"null"}`, "null", ""}},
-		{"an array", "BASH", `["ls"]`, AnswerCall{"BASH", `{"invalid_arguments":"[\"ls\"]"}`, `["ls"]`, ""}},
-		{"two objects", "BASH", `{}{}`, AnswerCall{"BASH", `{"invalid_arguments":"{}{}"}`, `{}{}`, ""}},
-		{"cut off", "BASH", `{"command":"l`, AnswerCall{"BASH", `{"invalid_arguments":"{\"command\":\"l"}`, `{"command":"l`, ""}},
-		{"long", "BASH", long, AnswerCall{"BASH", `{"invalid_arguments":"` + long[:3*2000] + `"}`, long, ""}},
-		{"bad name", "my tool/◆\n", "{}", AnswerCall{"my_tool___", "{}", "", ""}},
-		{"no name", "", "{}", AnswerCall{"unnamed", "{}", "", ""}},
-		{"long name", strings.Repeat("a", 65), "{}", AnswerCall{strings.Repeat("a", 64), "{}", "", ""}},
+		{"as it is", "BASH", `{"command":"ls"}`, "BASH", `{"command":"ls"}`, ""},
+		{"white space around", "BASH", " {}\n", "BASH", "{}", ""},
+		{"no arguments", "LIST", "", "LIST", "{}", ""},
+		{"blank arguments", "LIST", " \n", "LIST", "{}", ""},
+		{"order and spaces kept", "X", `{ "b": 1, "a": 2 }`, "X", `{ "b": 1, "a": 2 }`, ""},
+		{"not JSON", "BASH", "ls -l", "BASH", `{"invalid_arguments":"ls -l"}`, "ls -l"},
+		{"null", "BASH", "null", "BASH", `{"invalid_arguments":"null"}`, "null"},
+		{"an array", "BASH", `["ls"]`, "BASH", `{"invalid_arguments":"[\"ls\"]"}`, `["ls"]`},
+		{"two objects", "BASH", `{}{}`, "BASH", `{"invalid_arguments":"{}{}"}`, `{}{}`},
+		{"cut off", "BASH", `{"command":"l`, "BASH", `{"invalid_arguments":"{\"command\":\"l"}`, `{"command":"l`},
+		{"long", "BASH", long, "BASH", `{"invalid_arguments":"` + long[:3*2000] + `"}`, long},
+		{"bad name", "my tool/◆\n", "{}", "my_tool___", "{}", ""},
+		{"no name", "", "{}", "unnamed", "{}", ""},
+		{"long name", strings.Repeat("a", 65), "{}", strings.Repeat("a", 64), "{}", ""},
 	}
 	for _, tt := range tests {
-		if got := RepairCall(tt.tool, tt.args); got != tt.want {
+		if got := RepairCall(tt.tool, tt.args); got != (AnswerCall{tt.fit, tt.with, tt.original, ""}) {
 			t.Errorf("%s: %.120q", tt.name, got)
 		}
 	}
