@@ -26,19 +26,20 @@ func TestValidRoom(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	long, longName := strings.Repeat("é", 32), "[USER:"+strings.Repeat("a", 65)+" 2026-11-20T12:57:16Z] hi"
+	const other = "[AGENT:x 2026-11-20T12:57:16Z] b"
 	for raw, want := range map[string]string{ // who, when, what
-		"[USER:ada 2026-11-20T12:57:16Z] hi\n":                                    "user ada 2026-11-20T12:57:16Z hi",
-		"[AGENT:lethe 2026-11-20T12:57:16Z] hi\n":                                 "agent lethe 2026-11-20T12:57:16Z hi",
-		"[USER:ada 2026-11-20T12:57:16Z] hi":                                      "user ada 2026-11-20T12:57:16Z hi",
-		"[USER:ada 2026-11-20T12:57:16Z] hi\r\n":                                  "user ada 2026-11-20T12:57:16Z hi",
-		"[USER:ada 2026-11-20T13:57:16.5+01:00] hi":                               "user ada 2026-11-20T12:57:16.5Z hi",
-		"[USER:ada 2026-11-20T12:57:16Z]hi":                                       "user ada 2026-11-20T12:57:16Z hi",
-		"[USER:ada 2026-11-20T12:57:16Z]   hi":                                    "user ada 2026-11-20T12:57:16Z   hi",
-		"[USER:ada 2026-11-20T12:57:16Z]\n":                                       "user ada 2026-11-20T12:57:16Z ",
-		"\uFEFF[USER:ada 2026-11-20T12:57:16Z] hi":                                "user ada 2026-11-20T12:57:16Z hi",
-		"[AGENT:" + long + " 2026-11-20T13:57:16.123456789+01:00] hi":             "agent " + long + " 2026-11-20T12:57:16.123456789Z hi",
-		"[USER:ada 2026-11-20T12:57:16Z] a\u2028[AGENT:x 2026-11-20T12:57:16Z] b": "user ada 2026-11-20T12:57:16Z a\n[AGENT:x 2026-11-20T12:57:16Z] b",
-		"[USER:ada 2026-11-20T12:57:16Z] [AGENT:x 2026-11-20T12:57:16Z] b":        "user ada 2026-11-20T12:57:16Z [AGENT:x 2026-11-20T12:57:16Z] b",
+		"[USER:ada 2026-11-20T12:57:16Z] hi\n":                        "user ada 2026-11-20T12:57:16Z hi",
+		"[AGENT:lethe 2026-11-20T12:57:16Z] hi\n":                     "agent lethe 2026-11-20T12:57:16Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z] hi":                          "user ada 2026-11-20T12:57:16Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z] hi\r\n":                      "user ada 2026-11-20T12:57:16Z hi",
+		"[USER:ada 2026-11-20T13:57:16.5+01:00] hi":                   "user ada 2026-11-20T12:57:16.5Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z]hi":                           "user ada 2026-11-20T12:57:16Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z]   hi":                        "user ada 2026-11-20T12:57:16Z   hi",
+		"[USER:ada 2026-11-20T12:57:16Z]\n":                           "user ada 2026-11-20T12:57:16Z ",
+		"\uFEFF[USER:ada 2026-11-20T12:57:16Z] hi":                    "user ada 2026-11-20T12:57:16Z hi",
+		"[AGENT:" + long + " 2026-11-20T13:57:16.123456789+01:00] hi": "agent " + long + " 2026-11-20T12:57:16.123456789Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z] a\u2028" + other:             "user ada 2026-11-20T12:57:16Z a\n" + other,
+		"[USER:ada 2026-11-20T12:57:16Z] " + other:                    "user ada 2026-11-20T12:57:16Z " + other,
 
 		"hello\n": "hello", " \t\r\n": " \t", "": "",
 		"x [AGENT:lethe 2026-11-20T12:57:16Z] hi": "x [AGENT:lethe 2026-11-20T12:57:16Z] hi",

@@ -84,10 +84,13 @@ func (s *state) close() {
 func (s *state) save(path string) error {
 	s.Format = format
 	data, err := json.Marshal(s)
-	if err == nil {
-		err = durable.Replace(path, data, 0o600)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, s.sweep(path))
+	if err := durable.Replace(path, data, 0o600); err != nil {
+		return err // the state before needs its runs
+	}
+	return s.sweep(path)
 }
 
 // sweep removes the files beside the index that are no part of it: merged runs, and files of an interrupted Sync or an

@@ -2,6 +2,8 @@ package index
 
 import (
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"lethe/blobs"
@@ -41,4 +43,15 @@ func TestReadsEpochsOfTheMind(t *testing.T) {
 	if tasks := p.faded(put(string(body[:len(body)/2])).Short, true); len(tasks) > 0 {
 		t.Error("half an epoch is read")
 	}
+}
+
+// Where the new state cannot be written, the runs stay that the state before names.
+func TestSaveFailsWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recall.db")
+	lethetest.Write(t, path+"-run", "a run of the state before")
+	lethetest.Must(t, os.Mkdir(path, 0o700)) // in the way
+	if err := (&state{}).save(path); err == nil {
+		t.Error("it is saved")
+	}
+	lethetest.Holds(t, path+"-run", "a run of the state before")
 }

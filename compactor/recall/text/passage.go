@@ -52,7 +52,7 @@ func (l Line) shown(continues bool) string {
 	return l.Text
 }
 
-// Fits reports whether a passage shows each of its lines.
+// Fits reports whether a passage has room for these lines.
 func Fits(lines []Line) bool {
 	n := 0
 	for _, line := range lines {
