@@ -118,84 +118,84 @@ type Line struct {
 }
 
 // Left tells people how much is spent and how much is left.
-func (l Line) Left() string {
-	text := fmt.Sprintf("%s %s USD", Spoken[l.Of], l.Spent)
-	if l.Limit > 0 {
-		text += fmt.Sprintf(" of %s, left %s", l.Limit, max(0, l.Limit-l.Spent-l.Held))
+func (line Line) Left() string {
+	text := fmt.Sprintf("%s %s USD", Spoken[line.Of], line.Spent)
+	if line.Limit > 0 {
+		text += fmt.Sprintf(" of %s, left %s", line.Limit, max(0, line.Limit-line.Spent-line.Held))
 	}
-	if l.Held > 0 {
-		text += fmt.Sprintf(", put aside %s", l.Held)
+	if line.Held > 0 {
+		text += fmt.Sprintf(", put aside %s", line.Held)
 	}
 	return text
 }
 
 // Lines returns the limits that a call of an identity has to keep: its own, its
 // ancestors' and the home's.
-func (b Book) Lines(self string) (lines []Line) {
+func (book Book) Lines(self string) (lines []Line) {
 	for who := self; who != ""; {
-		i := slices.IndexFunc(b.Accounts, func(a Account) bool { return a.Self == who })
-		if i < 0 || len(lines) > 4*len(b.Accounts) {
+		i := slices.IndexFunc(book.Accounts, func(account Account) bool { return account.Self == who })
+		if i < 0 || len(lines) > 4*len(book.Accounts) {
 			break
 		}
-		for _, l := range b.Own(who) {
-			if l.Limit > 0 {
-				lines = append(lines, l)
+		for _, line := range book.Own(who) {
+			if line.Limit > 0 {
+				lines = append(lines, line)
 			}
 		}
-		who = b.Accounts[i].Parent
+		who = book.Accounts[i].Parent
 	}
-	if b.HomeDay > 0 {
-		lines = append(lines, b.Home())
+	if book.HomeDay > 0 {
+		lines = append(lines, book.Home())
 	}
 	return lines
 }
 
 // Home returns the day of all identities together.
-func (b Book) Home() Line { return b.line(HomeDay, "", b.HomeDay, b.Accounts) }
+func (book Book) Home() Line { return book.line(HomeDay, "", book.HomeDay, book.Accounts) }
 
 // line sums up accounts for one limit of a span of time.
-func (b Book) line(span, who string, limit USD, of []Account) Line {
-	l := Line{Of: span, Who: who, Limit: limit, Day: b.Day}
-	for _, a := range of {
-		spent, held := a.Sums(), a.held(b.Day)
-		l.Spent, l.Held = l.Spent+*spent.at(span), l.Held+*held.at(span)
+func (book Book) line(span, who string, limit USD, of []Account) Line {
+	line := Line{Of: span, Who: who, Limit: limit, Day: book.Day}
+	for _, account := range of {
+		spent, held := account.Sums(), account.held(book.Day)
+		line.Spent, line.Held = line.Spent+*spent.at(span), line.Held+*held.at(span)
 	}
-	return l
+	return line
 }
 
 // Own returns a line for each span of time. It counts an identity with its descendants
 // against the identity's limit.
-func (b Book) Own(self string) (lines []Line) {
-	family := b.Family(self)
+func (book Book) Own(self string) (lines []Line) {
+	family := book.Family(self)
 	if len(family) == 0 {
 		return nil
 	}
 	own := family[0]
 	for _, span := range []string{Day, Month, Life} {
-		limit := *b.Sums.at(span)
+		limit := *book.Sums.at(span)
 		if span == Life {
 			limit = own.Limit
-			if own.Parent != "" && b.Spawn > 0 {
-				limit = min(cmp.Or(own.Limit, b.Spawn), b.Spawn)
+			if own.Parent != "" && book.Spawn > 0 {
+				limit = min(cmp.Or(own.Limit, book.Spawn), book.Spawn)
 			}
 		}
 		if limit > 0 {
 			limit += *own.Raised.at(span)
 		}
-		lines = append(lines, b.line(span, own.Name, limit, family))
+		lines = append(lines, book.line(span, own.Name, limit, family))
 	}
 	return lines
 }
 
 // Family returns the account of an identity, then its descendants' accounts.
-func (b Book) Family(self string) (out []Account) {
-	for _, a := range b.Accounts {
-		if a.Self == self {
-			out = append(out, a)
+func (book Book) Family(self string) (out []Account) {
+	for _, account := range book.Accounts {
+		if account.Self == self {
+			out = append(out, account)
 		}
 	}
-	for i := 0; i < len(out) && len(out) <= len(b.Accounts); i++ {
-		for _, a := range b.Accounts {
+	for i := 0; i < len(out) && len(out) <= len(book.Accounts); i++ {
+		for _, a := range book.Accounts {
 			if a.Parent == out[i].Self {
 				out = append(out, a)
 			}
@@ -220,35 +220,35 @@ func (s *Short) Error() string {
 }
 
 // String returns the part of the limit that is spent.
-func (l Line) String() string {
+func (line Line) String() string {
 	who := "have"
-	if l.Who != "" {
-		who = l.Who + " has"
+	if line.Who != "" {
+		who = line.Who + " has"
 	}
-	return fmt.Sprintf("%s %s spent %s of %s USD (budget.%s)", Spoken[l.Of], who, l.Spent, l.Limit, l.Key())
+	return fmt.Sprintf("%s %s spent %s of %s USD (budget.%s)", Spoken[line.Of], who, line.Spent, line.Limit, line.Key())
 }
 
 // Key returns the name of the setting.
-func (l Line) Key() string {
-	switch l.Of {
+func (line Line) Key() string {
+	switch line.Of {
 	case HomeDay:
 		return "home_day_usd"
 	case Life:
 		return "spawn_usd"
 	}
-	return l.Of + "_usd"
+	return line.Of + "_usd"
 }
 
 // Check returns nil if a call that costs at most worst keeps all limits. Otherwise it returns
 // the first limit that is spent, or else the first that is held. A held one may have room later.
 func Check(lines []Line, worst USD) *Short {
 	var short *Short
-	for _, l := range lines {
+	for _, line := range lines {
 		switch {
-		case l.Spent+worst > l.Limit:
-			return &Short{Line: l, Worst: worst}
-		case l.Spent+l.Held+worst > l.Limit && short == nil:
-			short = &Short{Line: l, Worst: worst, Waits: true}
+		case line.Spent+worst > line.Limit:
+			return &Short{Line: line, Worst: worst}
+		case line.Spent+line.Held+worst > line.Limit && short == nil:
+			short = &Short{Line: line, Worst: worst, Waits: true}
 		}
 	}
 	return short
@@ -258,13 +258,13 @@ func Check(lines []Line, worst USD) *Short {
 func DateOf(at time.Time, zone *time.Location) string { return at.In(zone).Format(time.DateOnly) }
 
 // Renews returns the moment at which the span of the limit ends; zero for a whole life.
-func (l Line) Renews(zone *time.Location) time.Time {
-	day, err := time.Parse(time.DateOnly, l.Day)
+func (line Line) Renews(zone *time.Location) time.Time {
+	day, err := time.Parse(time.DateOnly, line.Day)
 	y, m, d := day.Date()
 	if err != nil {
 		return time.Time{}
 	}
-	switch l.Of {
+	switch line.Of {
 	case Day, HomeDay:
 		return midnight(y, m, d+1, zone)
 	case Month:

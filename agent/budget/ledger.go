@@ -38,59 +38,60 @@ type Account struct {
 }
 
 // Hold puts more aside under a number. It copies the list.
-func (a *Account) Hold(n int, more USD, day string) {
+func (account *Account) Hold(n int, more USD, day string) {
 	if more == 0 {
 		return
 	}
-	a.Holds = slices.Clone(a.Holds)
-	i := slices.IndexFunc(a.Holds, func(h Hold) bool { return h.N == n })
+	account.Holds = slices.Clone(account.Holds)
+	i := slices.IndexFunc(account.Holds, func(hold Hold) bool { return hold.N == n })
 	if i < 0 {
-		i = len(a.Holds)
-		a.Holds = append(a.Holds, Hold{N: n, Day: day})
+		i = len(account.Holds)
+		account.Holds = append(account.Holds, Hold{N: n, Day: day})
 	}
-	a.Holds[i].USD += more
+	account.Holds[i].USD += more
 }
 
 // Release gives the holds of some numbers back. It copies the list.
-func (a *Account) Release(numbers ...int) {
-	a.Holds = slices.DeleteFunc(slices.Clone(a.Holds), func(h Hold) bool { return slices.Contains(numbers, h.N) })
+func (account *Account) Release(numbers ...int) {
+	isGone := func(hold Hold) bool { return slices.Contains(numbers, hold.N) }
+	account.Holds = slices.DeleteFunc(slices.Clone(account.Holds), isGone)
 }
 
 // Says takes over the spending that the identity's life tells, and releases the holds that it settles.
-func (a *Account) Says(s Spending) {
-	a.Release(s.Settled...)
-	if s.Spent.Life == a.Spent.Life && s.On(a.Date).Raised == a.Raised {
+func (account *Account) Says(spending Spending) {
+	account.Release(spending.Settled...)
+	if spending.Spent.Life == account.Spent.Life && spending.On(account.Date).Raised == account.Raised {
 		return // the account may know since when a clock was ahead; no line tells that
 	}
-	s.Settled, s.Warned, s.Others = nil, nil, slices.Clone(s.Others)
-	for i := range s.Others {
-		for _, o := range a.Others {
-			if o.Date == s.Others[i].Date {
-				s.Others[i].As = cmp.Or(o.As, s.Others[i].As)
+	spending.Settled, spending.Warned, spending.Others = nil, nil, slices.Clone(spending.Others)
+	for i := range spending.Others {
+		for _, other := range account.Others {
+			if other.Date == spending.Others[i].Date {
+				spending.Others[i].As = cmp.Or(other.As, spending.Others[i].As)
 			}
 		}
 	}
-	a.Spending = s
+	account.Spending = spending
 }
 
 // Same reports whether two accounts tell the same money. b may stand on an earlier day.
-func (a Account) Same(b Account) bool {
-	sameLimits := a.Raised == b.On(a.Date).Raised
-	sameSpent := a.Spent.Life == b.Spent.Life && slices.Equal(a.Holds, b.Holds)
+func (account Account) Same(b Account) bool {
+	sameLimits := account.Raised == b.On(account.Date).Raised
+	sameSpent := account.Spent.Life == b.Spent.Life && slices.Equal(account.Holds, b.Holds)
 	return sameLimits && sameSpent
 }
 
 // held adds up the holds that count on a day. A hold for a day to come, made while the clock was ahead, counts until
 // its identity starts again.
-func (a Account) held(day string) (s Sums) {
-	for _, h := range a.Holds {
-		s.Life += h.USD
-		ahead := h.Day > after(day)
-		if ahead || month(h.Day) == month(day) {
-			s.Month += h.USD
+func (account Account) held(day string) (s Sums) {
+	for _, hold := range account.Holds {
+		s.Life += hold.USD
+		ahead := hold.Day > after(day)
+		if ahead || month(hold.Day) == month(day) {
+			s.Month += hold.USD
 		}
-		if ahead || h.Day == day {
-			s.Day += h.USD
+		if ahead || hold.Day == day {
+			s.Day += hold.USD
 		}
 	}
 	return s
@@ -179,9 +180,9 @@ func (l *Ledger) read() error {
 	}
 	data = data[len(l.end):]
 	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
-		var a Account
-		if json.Unmarshal(line, &a) == nil && a.Self != "" {
-			l.Accounts[a.Self] = a
+		var account Account
+		if json.Unmarshal(line, &account) == nil && account.Self != "" {
+			l.Accounts[account.Self] = account
 		}
 		l.at, l.end, l.lines = l.at+int64(len(line)), bytes.Clone(line), l.lines+1
 	}
@@ -192,10 +193,10 @@ func (l *Ledger) read() error {
 }
 
 // Put appends an account, which is durable when Put returns. The error is ErrChanged if another host was faster.
-func (l *Ledger) Put(a Account) error {
-	err := l.put(false, a)
+func (l *Ledger) Put(account Account) error {
+	err := l.put(false, account)
 	if err == nil {
-		l.Accounts[a.Self] = a
+		l.Accounts[account.Self] = account
 	}
 	return err
 }
@@ -210,8 +211,8 @@ func (l *Ledger) Replace(all []Account) error {
 
 func (l *Ledger) put(whole bool, all ...Account) (err error) {
 	var text []byte
-	for _, a := range all {
-		line, err := json.Marshal(a)
+	for _, account := range all {
+		line, err := json.Marshal(account)
 		if err != nil {
 			return err
 		}
@@ -232,18 +233,19 @@ func (l *Ledger) put(whole bool, all ...Account) (err error) {
 // NewBook returns the book of a day; of the next day if an account stands there already. An account further ahead, of a
 // clock that was wrong, counts as of that day.
 func NewBook(limits Limits, today string, all map[string]Account) Book {
-	b, next := Book{Limits: limits, Day: today}, after(today)
-	for _, a := range all {
-		if a.Date == next || slices.ContainsFunc(a.Holds, func(h Hold) bool { return h.Day == next }) {
-			b.Day = next
+	book, next := Book{Limits: limits, Day: today}, after(today)
+	for _, account := range all {
+		holdsNext := slices.ContainsFunc(account.Holds, func(hold Hold) bool { return hold.Day == next })
+		if account.Date == next || holdsNext {
+			book.Day = next
 		}
 	}
 	for _, a := range all {
-		a.Spending = a.On(b.Day)
-		b.Accounts = append(b.Accounts, a)
+		a.Spending = a.On(book.Day)
+		book.Accounts = append(book.Accounts, a)
 	}
-	slices.SortFunc(b.Accounts, func(x, y Account) int { return strings.Compare(x.Name, y.Name) })
-	return b
+	slices.SortFunc(book.Accounts, func(x, y Account) int { return strings.Compare(x.Name, y.Name) })
+	return book
 }
 
 // linesKept bounds the lines of the ledger beside four for each account.
@@ -252,10 +254,10 @@ const linesKept = 1000
 // Tidy writes the file anew if it is long. It does so, too, if an account stands on a day to come, of a clock that was
 // wrong: then the file tells since when that is known. Families that have spent nothing in the month go, except self's
 // own.
-func (l *Ledger) Tidy(self string, b Book) error {
-	next, matters := after(b.Day), map[string]bool{l.family(self): true}
+func (l *Ledger) Tidy(self string, book Book) error {
+	next, matters := after(book.Day), map[string]bool{l.family(self): true}
 	due := l.lines > linesKept+4*len(l.Accounts)
-	for _, account := range b.Accounts {
+	for _, account := range book.Accounts {
 		if l.Accounts[account.Self].Date > next {
 			due = true
 		}
@@ -267,16 +269,16 @@ func (l *Ledger) Tidy(self string, b Book) error {
 		return nil
 	}
 	goes := func(a Account) bool { return !matters[l.family(a.Self)] }
-	return l.Replace(slices.DeleteFunc(slices.Clone(b.Accounts), goes))
+	return l.Replace(slices.DeleteFunc(slices.Clone(book.Accounts), goes))
 }
 
 // matters reports whether an account counts for a limit of its month, or will: tomorrow is the day after the book's.
-func (a Account) matters(tomorrow string) bool {
-	later := func(o Other) bool { return o.Date > tomorrow }
-	if a.Sums().Month > 0 || len(a.Holds) > 0 {
+func (account Account) matters(tomorrow string) bool {
+	later := func(other Other) bool { return other.Date > tomorrow }
+	if account.Sums().Month > 0 || len(account.Holds) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(a.Others, later)
+	return slices.ContainsFunc(account.Others, later)
 }
 
 // family returns the identity whose life has a limit that the calls of self count for: the highest of its ancestors

@@ -29,70 +29,73 @@ type Counted struct {
 }
 
 // Count returns a request that has an answer, with the provider's count of its tokens.
-func Count(q llm.Request, weight, told int) Counted {
-	return Counted{q, weight, max(told, plain(weight))}
+func Count(request llm.Request, weight, told int) Counted {
+	return Counted{request, weight, max(told, plain(weight))}
 }
 
 // cost returns the tokens that the provider told, with the price of others, if these count.
-func (r Rates) cost(model string, told, counts llm.Usage) event.Tokens {
-	if r.Strict { // a provider may bill what its cache takes in without telling
+func (rates Rates) cost(model string, told, counts llm.Usage) event.Tokens {
+	if rates.Strict { // a provider may bill what its cache takes in without telling
 		counts.Written = cmp.Or(counts.Written, counts.Input)
 	}
-	usd, _ := r.Known.Cost(model, counts, time.Now())
-	if first, _ := r.Known.Cost(model, counts, r.Began); r.Strict {
+	usd, _ := rates.Known.Cost(model, counts, time.Now())
+	if first, _ := rates.Known.Cost(model, counts, rates.Began); rates.Strict {
 		usd = max(usd, first) // whichever tariff the provider takes
 	}
-	t := event.Tokens{
+	tokens := event.Tokens{
 		In:     int64(told.Input),
 		Cached: int64(told.Cached),
 		Out:    int64(told.Output),
 		USD:    Ceil(usd).Dollars(),
 	}
-	if t.USD > 0 {
-		t.Day = DateOf(time.Now(), r.Zone)
+	if tokens.USD > 0 {
+		tokens.Day = DateOf(time.Now(), rates.Zone)
 	}
-	return t
+	return tokens
 }
 
 // plain returns the tokens that Lethe counts by itself, whatever a provider has counted.
 func plain(weight int) int { return llm.Estimator{}.Tokens(weight) }
 
 // Answered returns the cost of a reply.
-func (r Rates) Answered(q llm.Request, reply llm.Reply) event.Tokens {
+func (rates Rates) Answered(request llm.Request, reply llm.Reply) event.Tokens {
 	counts := reply.Usage
-	if r.Strict {
-		counts = counts.AtLeast(plain(q.Weight()), plain(reply.Weight()))
+	if rates.Strict {
+		counts = counts.AtLeast(plain(request.Weight()), plain(reply.Weight()))
 	}
-	return r.cost(q.Model, reply.Usage, counts)
+	return rates.cost(request.Model, reply.Usage, counts)
 }
 
 // Billed returns the waste that may have been billed. If a limit is set, calls without an answer are in it.
-func (r Rates) Billed(w llm.Waste) llm.Waste {
-	if r.Strict {
-		w.Calls, w.Uncounted, w.Unanswered = w.Calls+w.Unanswered, w.Uncounted+w.Unanswered, 0
+func (rates Rates) Billed(waste llm.Waste) llm.Waste {
+	if rates.Strict {
+		waste.Calls += waste.Unanswered
+		waste.Uncounted += waste.Unanswered
+		waste.Unanswered = 0
 	}
-	return w
+	return waste
 }
 
 // Wasted returns the cost of attempts without a reply. If a limit is set, an attempt that ended before the
 // provider told its usage counts as the worst.
-func (r Rates) Wasted(q llm.Request, w llm.Waste) event.Tokens {
-	told, counts := w.Usage, w.Usage
-	told.Input += w.Uncounted * r.Estimate.Tokens(q.Weight())
-	told.Output += r.Estimate.Tokens(w.Streamed)
-	if !r.Strict {
-		return r.cost(q.Model, told, told)
+func (rates Rates) Wasted(request llm.Request, waste llm.Waste) event.Tokens {
+	told, counts := waste.Usage, waste.Usage
+	told.Input += waste.Uncounted * rates.Estimate.Tokens(request.Weight())
+	told.Output += rates.Estimate.Tokens(waste.Streamed)
+	if !rates.Strict {
+		return rates.cost(request.Model, told, told)
 	}
-	t := r.cost(q.Model, told, counts.AtLeast((w.Calls-w.Uncounted)*plain(q.Weight()), 0))
-	worst, _ := r.worst(q)
-	t.USD = (Of(t.USD) + USD(w.Uncounted)*worst).Dollars()
-	return t
+	tokens := rates.cost(request.Model, told, counts.AtLeast((waste.Calls-waste.Uncounted)*plain(request.Weight()), 0))
+	worst, _ := rates.worst(request)
+	tokens.USD = (Of(tokens.USD) + USD(waste.Uncounted)*worst).Dollars()
+	return tokens
 }
 
 // worst returns the most that one attempt may cost.
-func (r Rates) worst(q llm.Request) (usd USD, known bool) {
-	shared := min(q.Shared(r.Counted.Request), r.Counted.weight)
-	worst, known := r.Known.Worst(q.Model, llm.Most(q.Weight(), shared, r.Counted.tokens), q.MaxTokens, r.Began)
+func (rates Rates) worst(request llm.Request) (usd USD, known bool) {
+	shared := min(request.Shared(rates.Counted.Request), rates.Counted.weight)
+	most := llm.Most(request.Weight(), shared, rates.Counted.tokens)
+	worst, known := rates.Known.Worst(request.Model, most, request.MaxTokens, rates.Began)
 	return Ceil(worst), known
 }
 
@@ -106,19 +109,19 @@ type Payment struct {
 }
 
 // Pay begins a payment; nil if no limit is set.
-func (p *Wallet) Pay(r Rates) *Payment {
-	if !r.Strict {
+func (p *Wallet) Pay(rates Rates) *Payment {
+	if !rates.Strict {
 		return nil
 	}
-	return &Payment{Wallet: p, Rates: r}
+	return &Payment{Wallet: p, Rates: rates}
 }
 
-// Note adds to t the hold it settles (0: the one for calls without a reply) and the day it counts for.
-func (p *Payment) Note(t event.Tokens, hold int) event.Tokens {
-	if p != nil && t.USD > 0 {
-		t.Day, t.Hold = p.day, cmp.Or(hold, p.lost)
+// Note adds to tokens the hold it settles (0: the one for calls without a reply) and the day it counts for.
+func (p *Payment) Note(tokens event.Tokens, hold int) event.Tokens {
+	if p != nil && tokens.USD > 0 {
+		tokens.Day, tokens.Hold = p.day, cmp.Or(hold, p.lost)
 	}
-	return t
+	return tokens
 }
 
 // Attempts are the attempts at one request. There is a hold for the one under way.
@@ -130,7 +133,7 @@ type Attempts struct {
 	err    error // the last attempt did not begin because of it
 }
 
-// Attempts begins the attempts at a request. q.Pay asks before each.
+// Attempts begins the attempts at a request, whose Pay asks before each.
 func (p *Payment) Attempts(q *llm.Request) *Attempts {
 	t := &Attempts{Payment: p, q: *q}
 	if p != nil {
@@ -144,8 +147,8 @@ var (
 	ErrUnpriced = errors.New("the model has no price")
 )
 
-// Begin puts aside the most that the next attempt may cost, after w was wasted.
-func (t *Attempts) Begin(w llm.Waste) (err error) {
+// Begin puts aside the most that the next attempt may cost, after some was wasted.
+func (t *Attempts) Begin(waste llm.Waste) (err error) {
 	defer func() { t.err = err }()
 	worst, known := t.worst(t.q)
 	if !known {
@@ -154,7 +157,7 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 		}
 		return fmt.Errorf("%w: %s", ErrUnpriced, t.q.Model)
 	}
-	wasted := Of(t.Wasted(t.q, t.Billed(w)).USD)
+	wasted := Of(t.Wasted(t.q, t.Billed(waste)).USD)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.locked(func() error {

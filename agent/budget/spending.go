@@ -39,20 +39,20 @@ const (
 
 // Fold returns the spending of a life: what its newest epoch carries and the lines since. usd is the cost of the whole
 // life, for epochs of older programs, which carry nothing.
-func Fold(carried json.RawMessage, lines []life.Event, usd float64) (s Spending, err error) {
+func Fold(carried json.RawMessage, lines []life.Event, usd float64) (spending Spending, err error) {
 	if len(carried) > 0 {
-		err = json.Unmarshal(carried, &s)
+		err = json.Unmarshal(carried, &spending)
 	}
 	for _, line := range lines {
-		s.Line(line)
+		spending.Line(line)
 	}
-	s.Spent.Life = max(s.Spent.Life, Of(usd))
-	return s, err
+	spending.Spent.Life = max(spending.Spent.Life, Of(usd))
+	return spending, err
 }
 
 // Encode renders the spending for an epoch to carry; nil if nothing was spent.
-func (s Spending) Encode() json.RawMessage {
-	text, _ := json.Marshal(s) // plain fields: cannot fail
+func (spending Spending) Encode() json.RawMessage {
+	text, _ := json.Marshal(spending) // plain fields: cannot fail
 	if string(text) == "{}" {
 		return nil
 	}
@@ -60,90 +60,90 @@ func (s Spending) Encode() json.RawMessage {
 }
 
 // Line folds a line.
-func (s *Spending) Line(line life.Event) {
+func (spending *Spending) Line(line life.Event) {
 	if e, err := event.Parse(line); err == nil {
-		s.Apply(e)
+		spending.Apply(e)
 	}
 }
 
 // Apply folds an event.
-func (s *Spending) Apply(e event.Event) {
+func (spending *Spending) Apply(e event.Event) {
 	switch e := e.(type) {
 	case event.Reply:
-		s.add(e.Tokens)
+		spending.add(e.Tokens)
 	case event.Spent:
-		s.add(e.Tokens)
+		spending.add(e.Tokens)
 	case event.Command:
 		if e.Raise > 0 && e.Of != "turn" { // older programs had a limit of a turn
-			*s = s.On(e.Day)
-			*s.Raised.at(e.Of) += Of(e.Raise)
+			*spending = spending.On(e.Day)
+			*spending.Raised.at(e.Of) += Of(e.Raise)
 		}
 	case event.Error:
 		if e.What == "budget" {
-			s.Warned = newest(append(slices.Clone(s.Warned), e.Text), maxWarned)
+			spending.Warned = newest(append(slices.Clone(spending.Warned), e.Text), maxWarned)
 		}
 	}
 }
 
-func (s *Spending) add(t event.Tokens) {
-	*s = s.On(t.Day)
-	usd := Of(t.USD)
-	s.Spent.Life += usd
-	if t.Day == s.Date { // a line of an earlier day counts for that day
-		s.Spent.Day += usd
+func (spending *Spending) add(tokens event.Tokens) {
+	*spending = spending.On(tokens.Day)
+	usd := Of(tokens.USD)
+	spending.Spent.Life += usd
+	if tokens.Day == spending.Date { // a line of an earlier day counts for that day
+		spending.Spent.Day += usd
 	}
-	if month(t.Day) == month(s.Date) {
-		s.Spent.Month += usd
+	if month(tokens.Day) == month(spending.Date) {
+		spending.Spent.Month += usd
 	}
-	if t.Hold > 0 {
-		s.Settled = newest(append(slices.Clone(s.Settled), t.Hold), maxSettled)
+	if tokens.Hold > 0 {
+		spending.Settled = newest(append(slices.Clone(spending.Settled), tokens.Hold), maxSettled)
 	}
 }
 
 // On returns the spending as it stands on a day. A day on which the clock has not been begins with nothing spent.
-func (s Spending) On(day string) Spending {
-	ahead := s.Date > after(day)
-	begun := day <= s.Date && !ahead
+func (spending Spending) On(day string) Spending {
+	ahead := spending.Date > after(day)
+	begun := day <= spending.Date && !ahead
 	if day == "" || begun {
-		return s
+		return spending
 	}
-	was := Other{Date: s.Date, Day: s.Spent.Day}
+	was := Other{Date: spending.Date, Day: spending.Spent.Day}
 	if ahead {
 		was.As = day
 	}
-	skipped := day > after(s.Date)
-	leapt := s.Date != "" && (ahead || skipped)
-	s.Date, s.Spent.Day, s.Raised.Day = day, 0, 0
+	skipped := day > after(spending.Date)
+	leapt := spending.Date != "" && (ahead || skipped)
+	spending.Date, spending.Spent.Day, spending.Raised.Day = day, 0, 0
 	if month(was.Date) != month(day) {
-		was.Month, s.Spent.Month, s.Raised.Month = s.Spent.Month, 0, 0
+		was.Month, spending.Spent.Month, spending.Raised.Month = spending.Spent.Month, 0, 0
 	}
 	var others []Other
-	for _, o := range s.Others {
-		if month(o.Date) == month(day) {
-			s.Spent.Month, o.Month = s.Spent.Month+o.Month, 0
+	for _, other := range spending.Others {
+		if month(other.Date) == month(day) {
+			spending.Spent.Month, other.Month = spending.Spent.Month+other.Month, 0
 		}
-		if o.Date == day {
-			s.Spent.Day = o.Day
+		if other.Date == day {
+			spending.Spent.Day = other.Day
 		} else {
-			others = append(others, o)
+			others = append(others, other)
 		}
 	}
 	if leapt {
 		others = append(others, was)
 	}
-	s.Others = newest(others, maxOthers)
-	return s
+	spending.Others = newest(others, maxOthers)
+	return spending
 }
 
 // Sums returns the money that counts for Date, for its month and for the whole life.
-func (s Spending) Sums() Sums {
-	sums := s.Spent
-	for _, o := range s.Others {
-		if o.As == s.Date {
-			sums.Day += o.Day
+func (spending Spending) Sums() Sums {
+	sums := spending.Spent
+	for _, other := range spending.Others {
+		if other.As == spending.Date {
+			sums.Day += other.Day
 		}
-		if month(o.As) == month(s.Date) {
-			sums.Month += o.Month
+		if month(other.As) == month(spending.Date) {
+			sums.Month += other.Month
 		}
 	}
 	return sums
@@ -164,10 +164,10 @@ const WarnAt = 80
 
 // Warning returns the text in LIFE that records a warning of a limit. It is the same throughout its span
 // of time.
-func (l Line) Warning() string {
-	day := l.Day
-	if l.Of == Month {
+func (line Line) Warning() string {
+	day := line.Day
+	if line.Of == Month {
 		day = month(day)
 	}
-	return fmt.Sprintf("%d %% of %s USD are spent: %s of %s", WarnAt, l.Limit, l.Key(), day)
+	return fmt.Sprintf("%d %% of %s USD are spent: %s of %s", WarnAt, line.Limit, line.Key(), day)
 }

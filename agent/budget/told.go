@@ -64,7 +64,7 @@ func Obey(book Book, self string, people []string, e *event.Command, arg string)
 		case !slices.Contains(people, e.By):
 			return fmt.Sprintf("Only %s may raise a budget.", strings.Join(people, ", "))
 		}
-		if !slices.ContainsFunc(lines, func(l Line) bool { return l.Of == span && l.Limit > 0 }) {
+		if !slices.ContainsFunc(lines, func(line Line) bool { return line.Of == span && line.Limit > 0 }) {
 			return "No such limit is set, so there is nothing to raise. " + Obey(book, self, people, e, "")
 		}
 		e.Raise, e.Of, e.Day = by.Dollars(), span, book.Day

@@ -60,8 +60,8 @@ func (p *Wallet) open(says Spending) error {
 		p.own.Spending, p.own.Holds = was.Spending, was.Holds
 		p.own.Says(says)
 		p.last = slices.Max(append(says.Settled, 0))
-		for _, h := range p.own.Holds {
-			p.last = max(p.last, h.N)
+		for _, hold := range p.own.Holds {
+			p.last = max(p.last, hold.N)
 		}
 		hasSpent := p.own.Parent != "" && says.Spent.Life > 0
 		if !known && hasSpent { // its family is back after a month
@@ -100,8 +100,8 @@ func (p *Wallet) locked(f func() error) error {
 
 // agree writes the wallet's account into the ledger unless the ledger, as it was read, already holds the same.
 func (p *Wallet) agree() error {
-	if a, known := p.ledger.Accounts[p.own.Self]; known && a.Same(p.own) {
-		p.own = a
+	if account, known := p.ledger.Accounts[p.own.Self]; known && account.Same(p.own) {
+		p.own = account
 		return nil
 	}
 	return p.ledger.Put(p.own)
@@ -133,17 +133,17 @@ func (p *Wallet) today(zone *time.Location) []Line {
 
 // Near returns the limits that are nearly spent, unless people have been warned of them.
 func (p *Wallet) Near(zone *time.Location, warned []string) []Line {
-	return slices.DeleteFunc(p.today(zone), func(l Line) bool {
-		near := l.Limit > 0 && l.Spent*100 >= l.Limit*WarnAt
-		return !near || slices.Contains(warned, l.Warning())
+	return slices.DeleteFunc(p.today(zone), func(line Line) bool {
+		near := line.Limit > 0 && line.Spent*100 >= line.Limit*WarnAt
+		return !near || slices.Contains(warned, line.Warning())
 	})
 }
 
 // Shown returns the limits that screens show for the identity called name: its own and the home's.
 func (p *Wallet) Shown(name string, zone *time.Location) []Line {
-	return slices.DeleteFunc(p.today(zone), func(l Line) bool {
-		shown := l.Who == name || l.Who == ""
-		return l.Limit == 0 || !shown
+	return slices.DeleteFunc(p.today(zone), func(line Line) bool {
+		shown := line.Who == name || line.Who == ""
+		return line.Limit == 0 || !shown
 	})
 }
 
@@ -159,11 +159,11 @@ func ReadBook(
 	limits Limits,
 	now time.Time,
 	zone *time.Location,
-) (b Book, err error) {
+) (book Book, err error) {
 	l := NewLedger(h.Dir)
 	unlock, err := l.Lock()
 	if err != nil {
-		return b, err
+		return book, err
 	}
 	err = l.Read()
 	unlock()
@@ -188,9 +188,9 @@ func addLives(h home.Home, store *blobs.Store, l *Ledger) error {
 		if err != nil {
 			return err
 		}
-		a := newAccount(id, store)
-		a.Says(spent)
-		l.Accounts[id.Self] = a
+		account := newAccount(id, store)
+		account.Says(spent)
+		l.Accounts[id.Self] = account
 	}
 	return err
 }
@@ -211,14 +211,14 @@ func SpendingOf(id home.Identity, store *blobs.Store) (Spending, error) {
 
 // newAccount returns the account of an identity that has spent nothing.
 func newAccount(id home.Identity, store *blobs.Store) Account {
-	a := Account{Self: id.Self, Name: id.Name}
+	account := Account{Self: id.Self, Name: id.Name}
 	if up := home.Ancestry(store, id.Self); len(up) > 0 {
-		a.Parent = up[0]
+		account.Parent = up[0]
 	}
 	if child, err := id.Child(); child != nil && err == nil {
-		a.Limit = Of(child.USD)
+		account.Limit = Of(child.USD)
 	}
-	return a
+	return account
 }
 
 // makeLedger writes the ledger anew, with the accounts of lives that it does not name.

@@ -284,9 +284,10 @@ func holdOut(ctx context.Context, id home.Identity, err error, failing time.Time
 	if locked, _ := lock.TryLock(); locked { // otherwise another process has it, and shows what it does
 		defer lock.Unlock()
 		show = func(state string) {
-			s, _ := status.Read(id.Dir) // what else it shows stays
-			s.Name, s.Self, s.PID, s.State, s.Since, s.Error = id.Name, id.Self, os.Getpid(), state, failing, err.Error()
-			_ = status.Write(id.Dir, s) // a view
+			shown, _ := status.Read(id.Dir) // what else it shows stays
+			shown.Name, shown.Self, shown.PID = id.Name, id.Self, os.Getpid()
+			shown.State, shown.Since, shown.Error = state, failing, err.Error()
+			_ = status.Write(id.Dir, shown) // a view
 		}
 	}
 	show(status.Retrying)

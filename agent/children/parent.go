@@ -34,8 +34,8 @@ type Parent struct {
 }
 
 // Tools returns the tools of a child: given ones, or its parent's.
-func (p Parent) Tools(s tools.Child) ([]string, error) {
-	has, asked := slices.Clone(p.Has), s.Names()
+func (parent Parent) Tools(s tools.Child) ([]string, error) {
+	has, asked := slices.Clone(parent.Has), s.Names()
 	for _, name := range asked {
 		if !slices.Contains(has, name) {
 			return nil, fmt.Errorf("tools names %s, which you do not have yourself: yours are %s", name, strings.Join(has, ", "))
@@ -48,7 +48,7 @@ func (p Parent) Tools(s tools.Child) ([]string, error) {
 		case len(asked) > 0:
 			return !slices.Contains(asked, name)
 		}
-		if name == "SPAWN" && len(home.Ancestry(p.Store, p.Self))+1 >= MaxDepth {
+		if name == "SPAWN" && len(home.Ancestry(parent.Store, parent.Self))+1 >= MaxDepth {
 			return true
 		}
 		return slices.Contains(unlisted, name)
@@ -56,24 +56,24 @@ func (p Parent) Tools(s tools.Child) ([]string, error) {
 }
 
 // NameFor returns a name that nobody has for the child of a call, and the room that it works in.
-func (p Parent) NameFor(call string) (name, room string) {
-	hash := blobs.Sum([]byte(p.Self + " " + call)).String()
+func (parent Parent) NameFor(call string) (name, room string) {
+	hash := blobs.Sum([]byte(parent.Self + " " + call)).String()
 	for digits := 4; ; digits++ {
-		name = strings.TrimRight(p.Name[:min(len(p.Name), 31-digits)], "-") + "-" + hash[:digits]
-		if _, err := os.Lstat(filepath.Join(p.Home.Names(), name)); err != nil {
+		name = strings.TrimRight(parent.Name[:min(len(parent.Name), 31-digits)], "-") + "-" + hash[:digits]
+		if _, err := os.Lstat(filepath.Join(parent.Home.Names(), name)); err != nil {
 			return name, chat.TaskPrefix + hash[:8]
 		}
 	}
 }
 
 // Boot boots a child, or finds it.
-func (p Parent) Boot(c mind.Child, s tools.Child, model string, pins []mind.Pin) (home.Identity, error) {
-	self, _ := blobs.ParseHash(p.Self) // it was opened by that
-	names, err := p.Tools(s)
+func (parent Parent) Boot(c mind.Child, asked tools.Child, model string, pins []mind.Pin) (home.Identity, error) {
+	self, _ := blobs.ParseHash(parent.Self) // it was opened by that
+	names, err := parent.Tools(asked)
 	if err != nil {
 		return home.Identity{}, err
 	}
-	usd, err := s.Limit()
+	usd, err := asked.Limit()
 	if err != nil {
 		return home.Identity{}, err
 	}
@@ -82,15 +82,17 @@ func (p Parent) Boot(c mind.Child, s tools.Child, model string, pins []mind.Pin)
 		pinned = append(pinned, pin.Text)
 	}
 	id, err := home.Boot(
-		p.Home,
-		p.Store,
-		home.BootOptions{Name: c.Name, Soul: soulOf(s, p.Name, c.Room), Rooms: []string{c.Room}, Child: &home.Child{
-			At: c.At, Parent: self, Of: p.Name, Room: c.Room, Brief: blobs.Gist(s.Brief), Tools: names, Model: model, USD: usd,
-			Schema: string(s.Schema), Check: s.Check, Pins: pinned,
-		}},
+		parent.Home,
+		parent.Store,
+		home.BootOptions{Name: c.Name, Soul: soulOf(asked, parent.Name, c.Room), Rooms: []string{c.Room},
+			Child: &home.Child{
+				At: c.At, Parent: self, Of: parent.Name, Room: c.Room, Brief: blobs.Gist(asked.Brief),
+				Tools: names, Model: model, USD: usd,
+				Schema: string(asked.Schema), Check: asked.Check, Pins: pinned,
+			}},
 	)
 	if errors.Is(err, home.ErrExists) {
-		if up := home.Ancestry(p.Store, id.Self); len(up) == 0 || up[0] != p.Self {
+		if up := home.Ancestry(parent.Store, id.Self); len(up) == 0 || up[0] != parent.Self {
 			return id, fmt.Errorf("the name %s is taken; call again", c.Name)
 		}
 		err = nil
@@ -102,15 +104,15 @@ func (p Parent) Boot(c mind.Child, s tools.Child, model string, pins []mind.Pin)
 var worker string
 
 // soulOf is the soul of a child: the soul that its parent asked for, and the way it works.
-func soulOf(s tools.Child, parent, room string) string {
+func soulOf(asked tools.Child, parent, room string) string {
 	soul := strings.TrimSpace(
-		s.Soul + "\n\n" + strings.NewReplacer("{{parent}}", parent, "{{room}}", room).Replace(worker),
+		asked.Soul + "\n\n" + strings.NewReplacer("{{parent}}", parent, "{{room}}", room).Replace(worker),
 	)
-	if s.Schema != "" {
-		soul += "\nYour final text has to be JSON that fits this schema, and nothing else: " + string(s.Schema)
+	if asked.Schema != "" {
+		soul += "\nYour final text has to be JSON that fits this schema, and nothing else: " + string(asked.Schema)
 	}
-	if s.Check != "" {
-		soul += "\nIt counts when this command, with your final text as its input, exits 0: " + s.Check
+	if asked.Check != "" {
+		soul += "\nIt counts when this command, with your final text as its input, exits 0: " + asked.Check
 	}
 	return soul + "\n"
 }

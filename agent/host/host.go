@@ -239,14 +239,15 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 
 // thinking returns the model, and all that shapes its requests.
 func (h *Host) thinking() agent.Thinking {
-	s := h.settings
+	settings := h.settings
 	t := agent.Thinking{
 		Model: h.client, Offline: h.Offline, DefaultModel: h.model, Preset: h.preset, Known: h.known,
 		Params: mind.Params{
-			Model: offlineModel, MaxTokens: s.Model.MaxTokens, Thinking: s.Model.Thinking, Effort: s.Model.Effort,
-			Order: s.Prompt.Order, Endpoint: h.Endpoint,
+			Model: offlineModel, MaxTokens: settings.Model.MaxTokens,
+			Thinking: settings.Model.Thinking, Effort: settings.Model.Effort,
+			Order: settings.Prompt.Order, Endpoint: h.Endpoint,
 		},
-		Recall: agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: h.options.HintTime},
+		Recall: agent.Recall{NoHints: settings.Recall.Hints == config.HintsOff, HintTime: h.options.HintTime},
 	}
 	if dir, err := os.UserConfigDir(); err == nil {
 		t.RulesDir = filepath.Join(dir, "lethe")
@@ -255,62 +256,64 @@ func (h *Host) thinking() agent.Thinking {
 		return t
 	}
 	t.Model = llm.Models{Client: h.client}
-	t.Params.Model = llm.Settle(cmp.Or(h.options.Model, s.Model.Name), "", h.preset)
-	for _, name := range s.Model.Fallback {
+	t.Params.Model = llm.Settle(cmp.Or(h.options.Model, settings.Model.Name), "", h.preset)
+	for _, name := range settings.Model.Fallback {
 		t.Fallback = append(t.Fallback, llm.Settle(name, "", h.preset))
 	}
 	return t
 }
 
 func (h *Host) limits() agent.Limits {
-	s := h.settings
+	settings := h.settings
 	return agent.Limits{
 		Forgetting: agent.Forgetting{
-			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: llm.Settle(s.Compactor.Model, "", h.preset),
-			Mechanical: s.Compactor.Mode == config.ModeMechanical,
+			Target: settings.Fade.Target, Parallel: settings.Compactor.Parallel,
+			Model:      llm.Settle(settings.Compactor.Model, "", h.preset),
+			Mechanical: settings.Compactor.Mode == config.ModeMechanical,
 		},
-		ContextLimit: cmp.Or(h.options.Limit, s.Context.Limit), LifeLines: s.Life.Lines,
-		MaxSteps: s.Turn.MaxSteps, Budget: s.Budget.Limits(),
+		ContextLimit: cmp.Or(h.options.Limit, settings.Context.Limit), LifeLines: settings.Life.Lines,
+		MaxSteps: settings.Turn.MaxSteps, Budget: settings.Budget.Limits(),
 	}
 }
 
 func (h *Host) hearing(id home.Identity) listen.Hearing {
-	s := h.settings
+	settings := h.settings
 	hearing := listen.Hearing{
-		People: s.Deciders(), Switchers: s.People, Mentions: s.Mentions(id.Name),
-		MaxAgentTurns: s.Chat.MaxAgentTurns, AddTriggers: s.Triggers.Add, Webhooks: h.options.Webhooks,
+		People: settings.Deciders(), Switchers: settings.People, Mentions: settings.Mentions(id.Name),
+		MaxAgentTurns: settings.Chat.MaxAgentTurns, AddTriggers: settings.Triggers.Add, Webhooks: h.options.Webhooks,
 	}
-	for _, name := range append(s.Notified(config.ByTelegram), s.Notified(config.ByPush)...) {
+	for _, name := range append(settings.Notified(config.ByTelegram), settings.Notified(config.ByPush)...) {
 		hearing.Notify = append(hearing.Notify, chat.NotifyRoom(name))
 	}
 	return hearing
 }
 
 func (h *Host) calling(id home.Identity) agent.Calling {
-	s := h.settings
+	settings := h.settings
 	if !confines.Load() {
-		s.Tools.Bash = tools.BashOff
+		settings.Tools.Bash = tools.BashOff
 	}
 	var ask []tools.Rule
-	for _, text := range s.Tools.Ask {
+	for _, text := range settings.Tools.Ask {
 		rule, _ := tools.ParseRule(text) // checked
 		ask = append(ask, rule)
 	}
-	askTime, _ := tools.Duration(s.Tools.AskTime) // checked
-	workspace := cmp.Or(h.options.Workspace, s.Tools.Workspace)
-	shelf := h.shelf(id, s, workspace)
+	askTime, _ := tools.Duration(settings.Tools.AskTime) // checked
+	workspace := cmp.Or(h.options.Workspace, settings.Tools.Workspace)
+	shelf := h.shelf(id, settings, workspace)
 	others := []catalogue.Source{shelf}
 	if h.others != nil {
 		others = append(others, h.others)
 	}
 	return agent.Calling{
 		Tools: tools.Config{
-			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
-			Offline: s.Tools.Network == config.NetworkNone, Transcribe: s.Media.Transcribe,
-			BashTimeout: s.Tools.BashTimeout, Secrets: h.options.Secrets, Ask: ask, Web: s.Web, Others: others,
+			Workspace: workspace, ExtraRoots: settings.Tools.Roots, Bash: settings.Tools.Bash,
+			Offline: settings.Tools.Network == config.NetworkNone, Transcribe: settings.Media.Transcribe,
+			BashTimeout: settings.Tools.BashTimeout, Secrets: h.options.Secrets, Ask: ask,
+			Web: settings.Web, Others: others,
 			Read: shelf.Dirs,
-		}.Narrowed(s.Tools.Only),
-		Gate: hook.Gate{Check: s.Gate.Check}, AskTime: askTime,
+		}.Narrowed(settings.Tools.Only),
+		Gate: hook.Gate{Check: settings.Gate.Check}, AskTime: askTime,
 	}
 }
 

@@ -31,9 +31,9 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 	for alone := false; ; {
 		mine, _ := lock.TryLock()
 		elsewhere := !mine
-		for _, s := range place.Started() {
-			_, running := home.Running(s.Identity)
-			isWanted := !runs[s.Self] && s.Failed == ""
+		for _, started := range place.Started() {
+			_, running := home.Running(started.Identity)
+			isWanted := !runs[started.Self] && started.Failed == ""
 			mayRun := mine && ctx.Err() == nil
 			if !isWanted || !mayRun {
 				continue
@@ -42,10 +42,10 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 				elsewhere = true
 				continue
 			}
-			runs[s.Self] = true
+			runs[started.Self] = true
 			go func() { // ends with ctx
-				keep(ctx, place, s, o)
-				ended <- s.Self
+				keep(ctx, place, started, o)
+				ended <- started.Self
 			}()
 		}
 		if len(runs) == 0 && alone {
@@ -69,26 +69,26 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 }
 
 // keep runs a started identity until it is stopped, or writes down why it cannot be run.
-func keep(ctx context.Context, place home.Home, s home.Started, o Options) {
+func keep(ctx context.Context, place home.Home, started home.Started, o Options) {
 	var settings config.Settings
 	var h *Host
-	o.Offline, o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = s.Offline, "", "", "", 0, "", nil
+	o.Offline, o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = started.Offline, "", "", "", 0, "", nil
 	o.Standby = false
 	err := config.Read(place.Dir, &settings)
 	if err == nil {
 		h, err = New(place, settings, o)
 	}
 	if err == nil {
-		err = h.Run(ctx, []home.Identity{s.Identity})
+		err = h.Run(ctx, []home.Identity{started.Identity})
 	}
 	runsElsewhere := errors.As(err, new(*home.RunningError))
 	hasEnded := err == nil || ctx.Err() != nil
 	if hasEnded || runsElsewhere {
 		return
 	}
-	if now, still := s.Started(); !still || now != s { // it was stopped, or started otherwise, meanwhile
+	if now, still := started.Started(); !still || now != started { // it was stopped, or started otherwise, meanwhile
 		return
 	}
-	o.Log.Error("a started identity cannot be run", "identity", s.Name, "error", err)
-	_ = s.Start(s.Offline, err.Error()) // else it is tried again, and logged again
+	o.Log.Error("a started identity cannot be run", "identity", started.Name, "error", err)
+	_ = started.Start(started.Offline, err.Error()) // else it is tried again, and logged again
 }

@@ -14,19 +14,19 @@ import (
 )
 
 // Shelf returns the skills and programs of identities with these settings and workspaces.
-func Shelf(h home.Home, s config.Settings, workspaces ...string) *skills.Shelf {
+func Shelf(h home.Home, settings config.Settings, workspaces ...string) *skills.Shelf {
 	user, _ := os.UserHomeDir() // without one, there is nothing of theirs
-	return skills.New(h.Dir, user, workspaces, s.Tools.Roots, s.Tools.Bash != tools.BashOff)
+	return skills.New(h.Dir, user, workspaces, settings.Tools.Roots, settings.Tools.Bash != tools.BashOff)
 }
 
 // shelf is Shelf for an identity, which works in the workspace of its eldest ancestor unless one is named.
-func (h *Host) shelf(id home.Identity, s config.Settings, workspace string) *skills.Shelf {
+func (h *Host) shelf(id home.Identity, settings config.Settings, workspace string) *skills.Shelf {
 	if workspace == "" {
 		eldest := append([]string{id.Self}, home.Ancestry(h.store, id.Self)...)
 		workspace = filepath.Join(h.home.Agents(), eldest[len(eldest)-1], "workspace")
 	}
 	workspace, _ = filepath.Abs(workspace) // else there is no working directory
-	shelf := Shelf(h.home, s, workspace)
+	shelf := Shelf(h.home, settings, workspace)
 	shelf.Tell = func(waiting []string) {
 		h.log.Warn(fmt.Sprintf("not offered until people allow them: %s; lethe skills allow --workspace %s NAME shows and "+
 			"allows one", home.Shorten(waiting), workspace))

@@ -18,13 +18,13 @@ import (
 
 // review completes what an identity runs with: as the reviewer, or as the one reviewed.
 func (h *Host) review(id home.Identity, c *agent.Config) error {
-	r := h.settings.Reviewer
+	reviewer := h.settings.Reviewer
 	switch {
-	case r.For == "":
-	case id.Name == r.For:
-		c.Reviewer = r.Called()
-	case r.Is(id):
-		of, err := h.home.Find(r.For)
+	case reviewer.For == "":
+	case id.Name == reviewer.For:
+		c.Reviewer = reviewer.Called()
+	case reviewer.Is(id):
+		of, err := h.home.Find(reviewer.For)
 		if errors.Is(err, home.ErrNotFound) {
 			return nil // it may be booted later
 		}
@@ -35,8 +35,8 @@ func (h *Host) review(id home.Identity, c *agent.Config) error {
 		c.Reviews, c.Gate = of, hook.Gate{}
 		c.Tools = tools.Config{Bash: tools.BashOff, Secrets: c.Tools.Secrets, Ask: c.Tools.Ask,
 			Only: []string{"SAY", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "UNCOMPACT", "RECALL", "COMPACT"}}
-		if r.Model != "" && !h.Offline {
-			c.Params.Model = llm.Settle(r.Model, "", h.preset)
+		if reviewer.Model != "" && !h.Offline {
+			c.Params.Model = llm.Settle(reviewer.Model, "", h.preset)
 		}
 	}
 	return nil
@@ -44,20 +44,20 @@ func (h *Host) review(id home.Identity, c *agent.Config) error {
 
 // supervise runs identities, which hear rooms, and one identity's reviewer for as long.
 func (h *Host) supervise(ctx context.Context, ids []home.Identity, rooms []string) error {
-	r := h.settings.Reviewer
+	reviewer := h.settings.Reviewer
 	named := func(name string) bool {
 		return slices.ContainsFunc(ids, func(id home.Identity) bool { return id.Name == name })
 	}
-	isReviewed := r.For != "" && named(r.For)
-	if !isReviewed || named(r.Called()) {
+	isReviewed := reviewer.For != "" && named(reviewer.For)
+	if !isReviewed || named(reviewer.Called()) {
 		return children.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
 	}
-	soul := strings.ReplaceAll(wake.ReviewSoul, "{{name}}", r.For)
-	id, err := home.Boot(h.home, h.store, home.BootOptions{Name: r.Called(), Soul: soul})
+	soul := strings.ReplaceAll(wake.ReviewSoul, "{{name}}", reviewer.For)
+	id, err := home.Boot(h.home, h.store, home.BootOptions{Name: reviewer.Called(), Soul: soul})
 	if err != nil && !errors.Is(err, home.ErrExists) {
 		return err
 	}
-	if err := h.home.Subscribe(id, home.ReviewRoom(r.For)); err != nil {
+	if err := h.home.Subscribe(id, home.ReviewRoom(reviewer.For)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)

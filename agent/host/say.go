@@ -155,16 +155,16 @@ func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event)
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go a.untilStopped(following, end)
-	see := func(e events.Event, err error) (done bool, _ error) {
+	see := func(event events.Event, err error) (done bool, _ error) {
 		if err == nil && on != nil {
-			err = on(e)
+			err = on(event)
 		}
 		if err != nil {
 			return true, err
 		}
-		a.After = cmp.Or(e.ID, a.After)
+		a.After = cmp.Or(event.ID, a.After)
 		t.After = a.After
-		return t.take(e), t.err
+		return t.take(event), t.err
 	}
 	for e, err := range a.Events(following, a.After) {
 		if done, err := see(e, err); done {
@@ -270,8 +270,8 @@ func (i *Identity) Events(ctx context.Context, after string) iter.Seq2[events.Ev
 		}
 		defer s.Close()
 		enough := errors.New("the reader has enough")
-		err = s.Follow(ctx, i.host.watcher, func(e events.Event) error {
-			if !yield(e, nil) {
+		err = s.Follow(ctx, i.host.watcher, func(event events.Event) error {
+			if !yield(event, nil) {
 				return enough
 			}
 			return nil
@@ -293,65 +293,66 @@ type turn struct {
 }
 
 // take reports whether an event is the last that has to do with the line.
-func (t *turn) take(e events.Event) (done bool) {
-	here := e.InRoom(t.Room)
+func (t *turn) take(event events.Event) (done bool) {
+	here := event.InRoom(t.Room)
 	switch {
-	case e.Type == events.Stopped:
+	case event.Type == events.Stopped:
 		why := ErrStopped
-		if e.Why == "request" {
+		if event.Why == "request" {
 			why = ErrDismissed
 		}
 		t.err = fmt.Errorf("wait for %s: %w", t.Name, why)
 		return true
-	case e.Type == events.Paused:
-		t.err, t.entry = &PausedError{t.Name, e.Text, e.Until}, e.Entry
-		return !strings.Contains(e.ID, ".") // unless more of this line follows, which says so
+	case event.Type == events.Paused:
+		t.err, t.entry = &PausedError{t.Name, event.Text, event.Until}, event.Entry
+		return !strings.Contains(event.ID, ".") // unless more of this line follows, which says so
 	case t.entry != "":
-		isNotice := e.Type == events.MessageDone && e.Entry == t.entry
+		isNotice := event.Type == events.MessageDone && event.Entry == t.entry
 		if isNotice && here {
-			t.say(e, e.Text)
+			t.say(event, event.Text)
 			return true
 		}
 		return false
 	case !t.heard:
-		isOurs := here && e.Line == t.line
-		if e.Type == events.UserMessage && isOurs {
-			t.heard, t.Turn = true, e.Turn
-			if strings.HasPrefix(e.Entry, "k") {
-				t.entry, t.Turn = e.Entry, 0
+		isOurs := here && event.Line == t.line
+		if event.Type == events.UserMessage && isOurs {
+			t.heard, t.Turn = true, event.Turn
+			if strings.HasPrefix(event.Entry, "k") {
+				t.entry, t.Turn = event.Entry, 0
 				return false
 			}
 			return t.Turn == 0
 		}
 		return false
-	case e.Turn != t.Turn:
+	case event.Turn != t.Turn:
 		return false
 	}
-	isNotice := strings.HasPrefix(e.Entry, "k") // as that the model is not reached
-	isCut := e.Status == "cut" || e.Status == "stopped"
-	asksHere := here && e.Question != nil
+	isNotice := strings.HasPrefix(event.Entry, "k") // as that the model is not reached
+	isCut := event.Status == "cut" || event.Status == "stopped"
+	asksHere := here && event.Question != nil
 	switch {
-	case e.Type == events.MessageDone && isNotice:
-	case e.Type == events.MessageDone && (here || isCut):
-		t.say(e, e.Text)
-		t.Hash = e.Hash
-	case e.Type == events.Asked && asksHere:
-		t.Question = e.Question
-		t.say(e, e.Question.String())
-	case e.Type == events.Usage:
-		t.Calls, t.In, t.Cached, t.Out, t.USD = t.Calls+e.Calls, t.In+e.In, t.Cached+e.Cached, t.Out+e.Out, t.USD+e.USD
-	case e.Type == events.TurnEnd:
-		if e.Why != "asked" {
-			t.Ended = e.Why
+	case event.Type == events.MessageDone && isNotice:
+	case event.Type == events.MessageDone && (here || isCut):
+		t.say(event, event.Text)
+		t.Hash = event.Hash
+	case event.Type == events.Asked && asksHere:
+		t.Question = event.Question
+		t.say(event, event.Question.String())
+	case event.Type == events.Usage:
+		t.Calls, t.USD = t.Calls+event.Calls, t.USD+event.USD
+		t.In, t.Cached, t.Out = t.In+event.In, t.Cached+event.Cached, t.Out+event.Out
+	case event.Type == events.TurnEnd:
+		if event.Why != "asked" {
+			t.Ended = event.Why
 		}
 		return true
 	}
 	return false
 }
 
-func (t *turn) say(e events.Event, text string) {
-	t.At, t.Text = e.At, strings.TrimPrefix(t.Text+"\n"+text, "\n")
-	if e.Status == "" {
+func (t *turn) say(event events.Event, text string) {
+	t.At, t.Text = event.At, strings.TrimPrefix(t.Text+"\n"+text, "\n")
+	if event.Status == "" {
 		t.said++
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 // BranchOffline is Branch for an identity that does not run. If it died in the middle of a call, it stays as it is:
 // its next run ends the turn first.
-func BranchOffline(h home.Home, id home.Identity, store *blobs.Store) error {
-	j, err := Hold(h, id, store, nil)
+func BranchOffline(place home.Home, id home.Identity, store *blobs.Store) error {
+	j, err := Hold(place, id, store, nil)
 	if err != nil {
 		return err
 	}
@@ -31,9 +31,9 @@ func BranchOffline(h home.Home, id home.Identity, store *blobs.Store) error {
 // Branch takes the life back to the moment that a wish names, and labels this moment as a wish says. It leaves other
 // wishes alone.
 func Branch(j *Journal, wishes []home.Wish) (err error) {
-	for _, w := range wishes {
-		label, labelled := w.Of(home.WishLabel)
-		end, back := w.Of(home.WishBack)
+	for _, wish := range wishes {
+		label, labelled := wish.Of(home.WishLabel)
+		end, back := wish.Of(home.WishBack)
 		if labelled {
 			err = j.Commit(Record{Event: event.Labelled{Label: label}})
 		} else if back {
@@ -42,7 +42,7 @@ func Branch(j *Journal, wishes []home.Wish) (err error) {
 			continue
 		}
 		if err == nil {
-			err = w.Drop(j.ID)
+			err = wish.Drop(j.ID)
 		}
 		if err != nil {
 			return err
@@ -65,22 +65,22 @@ func goBack(j *Journal, offset string) error {
 	if err != nil {
 		return nil // there is no such moment
 	}
-	s := j.State
-	next, left := s.Back(then.State)
+	state := j.State
+	next, left := state.Back(then.State)
 	entry := mind.EntryID(then.Next - 1)
 	head, rest, _ := strings.Cut(back, "\n")
 	head = strings.NewReplacer("{{entry}}", entry, "{{time}}", then.At.UTC().Format("2006-01-02 15:04")).Replace(head)
 	told := len(left) == 1 && strings.HasPrefix(left[0].Text, head)
 	changesNothing := len(left) == 0 || told
-	if changesNothing && next.Forgotten() == s.Forgotten() { // it is there
+	if changesNothing && next.Forgotten() == state.Forgotten() { // it is there
 		return nil
 	}
 	done, err := home.DoneSince(j.ID, j.Store, then)
 	if err != nil {
 		return err
 	}
-	if usd := s.Usage.USD - then.Usage.USD; usd > 0 {
-		done = append(done, "- spent: "+llm.Dollars(s.Stable.Params.Model, usd)+" USD")
+	if usd := state.Usage.USD - then.Usage.USD; usd > 0 {
+		done = append(done, "- spent: "+llm.Dollars(state.Stable.Params.Model, usd)+" USD")
 	}
 	did := cmp.Or(strings.Join(done, "\n"), "- nothing but talk")
 	var records []Record
@@ -93,7 +93,7 @@ func goBack(j *Journal, offset string) error {
 		last := left[len(left)-1]
 		r := mind.Range{From: left[0].N, To: last.N, Level: mind.Gist, Relevance: 5, At: last.At, Epoch: next.Epoch}
 		gist := fmt.Sprintf("left when you went back to %s: %s", entry, left[0].Ref.Gist)
-		r.Original, err = j.Put(blobs.Meta{Gist: gist, Parent: s.LastBlob}, []byte(original.String()))
+		r.Original, err = j.Put(blobs.Meta{Gist: gist, Parent: state.LastBlob}, []byte(original.String()))
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func goBack(j *Journal, offset string) error {
 		)
 	}
 	memory := ""
-	if s.Files[home.MemoryFile] != then.Files[home.MemoryFile] {
+	if state.Files[home.MemoryFile] != then.Files[home.MemoryFile] {
 		now, err := j.ReadOwn(home.MemoryFile)
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func goBack(j *Journal, offset string) error {
 		memory = "\nself/MEMORY.md was changed since; it reads now:\n" + mind.CutMemory(string(now), mind.MaxMemory)
 	}
 	rest = strings.NewReplacer("{{gone}}", gone, "{{done}}", did, "{{memory}}", memory).Replace(rest)
-	s.Become(next)
+	state.Become(next)
 	note := Told(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, head+"\n"+rest)
 	return j.Epoch("branch", nil, append(records, note)...)
 }

@@ -93,33 +93,33 @@ func (j *Journal) prepare(records []Record) ([]prepared, error) {
 	var last Text // what many calls share is stored once
 	var ref mind.Ref
 	var out []prepared
-	for _, r := range records {
-		if note, ok := r.Event.(event.Note); ok {
-			if text := r.Texts[0]; j.Shown != nil && len(text.Data) >= 1000 { // a person's file has any length
+	for _, record := range records {
+		if note, ok := record.Event.(event.Note); ok {
+			if text := record.Texts[0]; j.Shown != nil && len(text.Data) >= 1000 { // a person's file has any length
 				note.Show = j.Shown(text)
 				note.Places = note.Show > 0
 			}
-			r.Event = note
+			record.Event = note
 		}
-		l := prepared{Event: event.Line(at, r.Event)}
+		line := prepared{Event: event.Line(at, record.Event)}
 		switch {
-		case l.Arg(0) == "e0":
-			l.Args[0] = mind.EntryID(entries)
+		case line.Arg(0) == "e0":
+			line.Args[0] = mind.EntryID(entries)
 			entries++
-		case len(l.Args) > 0 && l.Args[0] == "":
+		case len(line.Args) > 0 && line.Args[0] == "":
 			notices++ // of one commit only questions are several
-			l.Args[0] = fmt.Sprintf("k%d", notices)
+			line.Args[0] = fmt.Sprintf("k%d", notices)
 		}
-		_, epoch := r.Event.(event.Epoch)
+		_, epoch := record.Event.(event.Epoch)
 		if !epoch {
-			redactLine(l.Event)
+			redactLine(line.Event)
 		}
-		for _, stored := range r.Stored {
+		for _, stored := range record.Stored {
 			if !stored.Hash.IsZero() {
-				l.add(stored, nil)
+				line.add(stored, nil)
 			}
 		}
-		for _, b := range r.Texts {
+		for _, b := range record.Texts {
 			if !epoch {
 				b = Text{Gist: secret.Text(b.Gist), Data: secret.Bytes(b.Data)}
 			}
@@ -127,20 +127,20 @@ func (j *Journal) prepare(records []Record) ([]prepared, error) {
 			if ref.Hash.IsZero() || !repeats {
 				var err error
 				if ref, err = j.Put(blobs.Meta{At: at, Gist: b.Gist, Parent: parent}, b.Data); err != nil {
-					return nil, fmt.Errorf("record %s: %w", l.Kind, err)
+					return nil, fmt.Errorf("record %s: %w", line.Kind, err)
 				}
 				parent, last = ref.Hash, b
 			}
-			l.add(ref, b.Data)
+			line.add(ref, b.Data)
 		}
-		out = append(out, l)
+		out = append(out, line)
 	}
 	return out, nil
 }
 
-func (p *prepared) add(r mind.Ref, data []byte) {
-	p.Refs = append(p.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
-	p.bodies = append(p.bodies, mind.Body{Hash: r.Hash, Data: data})
+func (line *prepared) add(r mind.Ref, data []byte) {
+	line.Refs = append(line.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
+	line.bodies = append(line.bodies, mind.Body{Hash: r.Hash, Data: data})
 }
 
 // Put stores a text of this life with all that m says of it; its time is now, unless m has one. It is durable with the
@@ -150,23 +150,23 @@ func (j *Journal) Put(m blobs.Meta, text []byte) (mind.Ref, error) {
 	if m.At.IsZero() {
 		m.At = j.Now()
 	}
-	h, err := j.Store.PutLater(&j.Syncs, m, text)
+	hash, err := j.Store.PutLater(&j.Syncs, m, text)
 	if err != nil {
 		return mind.Ref{}, err
 	}
 	if j.custody != nil {
-		j.put = append(j.put, h)
+		j.put = append(j.put, hash)
 	}
-	return mind.Ref{Hash: h, Short: j.Store.Short(h), Gist: blobs.Gist(m.Gist)}, nil
+	return mind.Ref{Hash: hash, Short: j.Store.Short(hash), Gist: blobs.Gist(m.Gist)}, nil
 }
 
 // redactLine takes secrets out of a line, in place.
-func redactLine(e life.Event) {
-	for i, arg := range e.Args {
-		e.Args[i] = secret.Text(arg)
+func redactLine(line life.Event) {
+	for i, arg := range line.Args {
+		line.Args[i] = secret.Text(arg)
 	}
-	for i, f := range e.Fields {
-		e.Fields[i].Value = secret.Text(f.Value)
+	for i, f := range line.Fields {
+		line.Fields[i].Value = secret.Text(f.Value)
 	}
 }
 
@@ -177,10 +177,10 @@ func (j *Journal) append(events []prepared, sealed bool) error {
 		return j.err
 	}
 	lines, last := make([]life.Event, len(events)), j.State.LastBlob
-	for i, e := range events {
-		lines[i] = e.Event
-		if len(e.bodies) > 0 {
-			last = e.bodies[len(e.bodies)-1].Hash
+	for i, line := range events {
+		lines[i] = line.Event
+		if len(line.bodies) > 0 {
+			last = line.bodies[len(line.bodies)-1].Hash
 		}
 	}
 	var err error
@@ -207,10 +207,10 @@ const lastWait = 1500 * time.Millisecond
 
 // ship makes what was appended durable for the other hosts of the home.
 func (j *Journal) ship(events []prepared) error {
-	for _, e := range events {
-		for _, address := range e.All("hash") { // of a grant: a file that somebody has attached
-			if h, err := blobs.ParseHash(address); err == nil && j.Store.Has(h) {
-				j.put = append(j.put, h)
+	for _, line := range events {
+		for _, address := range line.All("hash") { // of a grant: a file that somebody has attached
+			if hash, err := blobs.ParseHash(address); err == nil && j.Store.Has(hash) {
+				j.put = append(j.put, hash)
 			}
 		}
 	}
@@ -239,11 +239,11 @@ func (j *Journal) Check(ctx context.Context) error {
 
 // apply folds events into the state.
 func (j *Journal) apply(events []prepared) error {
-	for _, e := range events {
-		if j.err = j.State.Apply(e.Event, e.bodies...); j.err != nil {
+	for _, line := range events {
+		if j.err = j.State.Apply(line.Event, line.bodies...); j.err != nil {
 			return fmt.Errorf("record: %w", j.err)
 		}
-		j.Spending.Line(e.Event)
+		j.Spending.Line(line.Event)
 		j.SinceEpoch++
 	}
 	return nil

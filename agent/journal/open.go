@@ -23,17 +23,17 @@ import (
 // Hold takes the lock of an identity, ends an erasure of it that was cut short, and folds its log. The error is a
 // *home.RunningError when another process has the lock, and a *home.ElsewhereError where the life goes on in another
 // home. A stop that somebody asked for was meant for the process before this one.
-func Hold(h home.Home, id home.Identity, store *blobs.Store, log *slog.Logger) (*Journal, error) {
-	return hold(h, id, store, log, id.Elsewhere)
+func Hold(place home.Home, id home.Identity, store *blobs.Store, log *slog.Logger) (*Journal, error) {
+	return hold(place, id, store, log, id.Elsewhere)
 }
 
 // HoldMoved also holds a life that goes on in another home.
-func HoldMoved(h home.Home, id home.Identity, store *blobs.Store) (*Journal, error) {
-	return hold(h, id, store, nil, func(*mind.State) error { return nil })
+func HoldMoved(place home.Home, id home.Identity, store *blobs.Store) (*Journal, error) {
+	return hold(place, id, store, nil, func(*mind.State) error { return nil })
 }
 
 func hold(
-	h home.Home, id home.Identity, store *blobs.Store, log *slog.Logger, check func(*mind.State) error,
+	place home.Home, id home.Identity, store *blobs.Store, log *slog.Logger, check func(*mind.State) error,
 ) (*Journal, error) {
 	lock, err := home.Lock(id)
 	if err != nil {
@@ -41,14 +41,14 @@ func hold(
 	}
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	j := &Journal{
-		Home: h, ID: id, Store: store, log: log, lock: lock, Tell: func(life.Event) {}, until: context.Background(),
+		Home: place, ID: id, Store: store, log: log, lock: lock, Tell: func(life.Event) {}, until: context.Background(),
 	}
 	plan, err := j.erase()
 	if err == nil {
 		err = home.WishStop.Drop(id)
 	}
-	if err == nil && h.Shared != nil {
-		j.custody, err = h.Shared.Hold(j.until, id, store)
+	if err == nil && place.Shared != nil {
+		j.custody, err = place.Shared.Hold(j.until, id, store)
 	}
 	if err == nil {
 		err = j.open()
@@ -169,15 +169,15 @@ func (j *Journal) checkSoul() error {
 // FinishErasure ends an erasure that was cut short, if there is one. Whoever opens a home calls it for each identity,
 // before anything reads what is to go. Where the error wraps ErrCorrupt the bytes have gone, and the log cannot tell
 // it.
-func FinishErasure(h home.Home, id home.Identity, log *slog.Logger) error {
+func FinishErasure(place home.Home, id home.Identity, log *slog.Logger) error {
 	if id.Erasing() == nil {
 		return nil
 	}
-	store, err := blobs.Open(h.Blobs())
+	store, err := blobs.Open(place.Blobs())
 	if err != nil {
 		return err
 	}
-	j, err := Hold(h, id, store, log)
+	j, err := Hold(place, id, store, log)
 	if err != nil {
 		return fmt.Errorf("finish an erasure: %w", err)
 	}
@@ -249,10 +249,10 @@ func (j *Journal) TellGone(gone event.Erased, change func(*mind.State) error, gi
 
 // withoutErased lets the state agree with files that have lost bytes: the beginning of the
 // request is another one.
-func (j *Journal) withoutErased(s *mind.State) error {
+func (j *Journal) withoutErased(state *mind.State) error {
 	texts, err := j.ID.Texts(j.log)
 	if err == nil {
-		s.Erased(texts)
+		state.Erased(texts)
 	}
 	return err
 }

@@ -46,27 +46,27 @@ func openJetStream(hosts, home string, tls bool, monitor string) (e engine, err 
 	if strings.Trim(home, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return e, errors.New("the name of the home has a-z, 0-9, _ and - only")
 	}
-	o := nats.GetDefaultOptions()
-	o.Name, o.Servers, o.Secure = "lethe", strings.Split(hosts, ","), tls
-	o.Timeout, o.PingInterval, o.ReconnectWait = answerTime, answerTime, answerTime/8
-	o.RetryOnFailedConnect, o.IgnoreAuthErrorAbort, o.MaxReconnect = true, true, -1
-	o.ReconnectBufSize = -1                                         // what is not sent now has failed
-	o.AsyncErrorCB = func(*nats.Conn, *nats.Subscription, error) {} // each call has its own error
-	o.User, o.Password = secret.Value("NATS_USER"), secret.Value("NATS_PASSWORD")
-	secret.Add(o.Password)
+	options := nats.GetDefaultOptions()
+	options.Name, options.Servers, options.Secure = "lethe", strings.Split(hosts, ","), tls
+	options.Timeout, options.PingInterval, options.ReconnectWait = answerTime, answerTime, answerTime/8
+	options.RetryOnFailedConnect, options.IgnoreAuthErrorAbort, options.MaxReconnect = true, true, -1
+	options.ReconnectBufSize = -1                                         // what is not sent now has failed
+	options.AsyncErrorCB = func(*nats.Conn, *nats.Subscription, error) {} // each call has its own error
+	options.User, options.Password = secret.Value("NATS_USER"), secret.Value("NATS_PASSWORD")
+	secret.Add(options.Password)
 	for variable, option := range map[string]func(file string) nats.Option{
 		"NATS_CREDS": func(file string) nats.Option { return nats.UserCredentials(file) },
 		"NATS_CA":    func(file string) nats.Option { return nats.RootCAs(file) },
 		"NATS_CERT":  func(file string) nats.Option { return nats.ClientCert(file, secret.Value("NATS_KEY")) },
 	} {
 		if file := secret.Value(variable); file != "" && err == nil {
-			err = option(file)(&o)
+			err = option(file)(&options)
 		}
 	}
 	if err != nil {
 		return e, err
 	}
-	conn, err := o.Connect()
+	conn, err := options.Connect()
 	j := &jetStream{conn: conn, home: home, monitor: cmp.Or(monitor, "8222")}
 	return engine{create: j.create, get: j.get, newest: j.newest, remove: j.remove, list: j.list, watch: j.watch,
 		probe: j.probe, close: conn.Close}, err

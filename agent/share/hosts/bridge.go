@@ -163,7 +163,7 @@ func (b *Bridge) writeAll() error {
 	if err != nil {
 		return err
 	}
-	var w written
+	var text written
 	var all [][]byte
 	for _, name := range slices.Concat(peers, []string{"inbox.jsonl"}, others) {
 		data, err := os.ReadFile(filepath.Join(b.dir(), name))
@@ -173,9 +173,9 @@ func (b *Bridge) writeAll() error {
 		if err != nil {
 			return err
 		}
-		w.Files, all = append(w.Files, name), append(all, data)
+		text.Files, all = append(text.Files, name), append(all, data)
 	}
-	if err := b.push(w, true, all...); err != nil {
+	if err := b.push(text, true, all...); err != nil {
 		return err
 	}
 	b.writes, b.stamped = 0, stamp

@@ -59,8 +59,8 @@ func (s *Cluster) known() ([]string, error) {
 	for _, a := range said {
 		ids[a.Came] = true
 	}
-	for _, l := range all {
-		ids[l.Host.ID] = true
+	for _, life := range all {
+		ids[life.Host.ID] = true
 	}
 	delete(ids, "")
 	return slices.Sorted(maps.Keys(ids)), nil
@@ -117,32 +117,32 @@ func (s *Cluster) obey(ctx context.Context) error {
 	err = s.reread(ctx)
 	news, nerr := s.news()
 	err = errors.Join(err, nerr)
-	for _, l := range news {
-		if l.Gone || l.Host.ID != s.Host.ID {
-			err = errors.Join(err, s.leave(l))
+	for _, life := range news {
+		if life.Gone || life.Host.ID != s.Host.ID {
+			err = errors.Join(err, s.leave(life))
 		}
 	}
 	return err
 }
 
 // leave stops a life that goes on at another host, and removes a life that was removed.
-func (s *Cluster) leave(l Life) error {
-	id := s.home.Identity(l.Self, l.Name)
-	s.standing.gone(l.Self)
+func (s *Cluster) leave(life Life) error {
+	id := s.home.Identity(life.Self, life.Name)
+	s.standing.gone(life.Self)
 	if _, err := os.Stat(id.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	err := id.Unstart()
 	if err == nil && runs(id) {
-		if l.Gone {
-			s.again(l)
+		if life.Gone {
+			s.again(life)
 		}
 		if !home.Asked(id, home.WishStop) { // when it stops, it finds out, if it has not yet
 			err = home.Ask(id, home.WishStop)
 		}
 		return err
 	}
-	if l.Gone && err == nil {
+	if life.Gone && err == nil {
 		err = home.Home{Dir: s.home.Dir}.Remove(s.texts, id)
 	}
 	return err
@@ -176,7 +176,7 @@ func (s *Cluster) reread(ctx context.Context) error {
 
 // forget reads anew a life that another host has, if a copy is here. A life is read anew before it is taken, too.
 func (s *Cluster) forget(ctx context.Context, self string) error {
-	if l, ok := s.find(self); !ok || l.Host.ID == s.Host.ID {
+	if life, ok := s.find(self); !ok || life.Host.ID == s.Host.ID {
 		return nil
 	}
 	id := s.home.Identity(self, "")
@@ -203,11 +203,11 @@ func (s *Cluster) drain(ctx context.Context) error {
 		return err
 	}
 	var own []home.Identity
-	for _, l := range all {
-		if l.Host.ID != s.Host.ID {
+	for _, life := range all {
+		if life.Host.ID != s.Host.ID {
 			continue
 		}
-		id := s.home.Identity(l.Self, l.Name)
+		id := s.home.Identity(life.Self, life.Name)
 		if runs(id) {
 			err = errors.Join(err, home.AskStop(id, home.Drained))
 		}

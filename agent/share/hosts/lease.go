@@ -128,9 +128,9 @@ type sighting struct {
 	since time.Time // when it was first seen; zero: nobody has looked
 }
 
-func (g sighting) patience() time.Duration { return max(silentFor, 3*g.Every) }
+func (seen sighting) patience() time.Duration { return max(silentFor, 3*seen.Every) }
 
-func (g sighting) silent() bool { return g.Left || time.Since(g.since) > g.patience() }
+func (seen sighting) silent() bool { return seen.Left || time.Since(seen.since) > seen.patience() }
 
 // sight looks for a host again.
 func (s *Cluster) sight(ctx context.Context, host string, was sighting) (sighting, error) {
@@ -161,16 +161,16 @@ func (s *Cluster) sight(ctx context.Context, host string, was sighting) (sightin
 // silent reports whether a host has ceased to say that it is there. It looks until the host says so, or its patience is
 // over.
 func (s *Cluster) silent(ctx context.Context, host string) bool {
-	g, err := s.sight(ctx, host, sighting{})
-	if err == nil && !g.silent() {
-		s.log.Warn("looking whether a host is there", "host", g.Label, "for", g.patience())
+	seen, err := s.sight(ctx, host, sighting{})
+	if err == nil && !seen.silent() {
+		s.log.Warn("looking whether a host is there", "host", seen.Label, "for", seen.patience())
 	}
-	for first := g.n; err == nil && !g.silent(); {
+	for first := seen.n; err == nil && !seen.silent(); {
 		if !pause(ctx, renewEvery/5) {
 			return false
 		}
-		if g, err = s.sight(ctx, host, g); g.n != first {
-			return g.Left
+		if seen, err = s.sight(ctx, host, seen); seen.n != first {
+			return seen.Left
 		}
 	}
 	return err == nil
@@ -197,11 +197,11 @@ func (s *Cluster) Hosts(ctx context.Context) (out []Seen, err error) {
 	}
 	ids, err := s.known()
 	for _, id := range ids {
-		g, serr := s.sight(ctx, id, sighting{})
-		if err = errors.Join(err, serr); time.Since(g.At) > forgetAfter {
+		seen, serr := s.sight(ctx, id, sighting{})
+		if err = errors.Join(err, serr); time.Since(seen.At) > forgetAfter {
 			continue
 		}
-		h := Seen{Host: streams.Host{ID: id, Label: g.Label}, At: g.At, Here: id == s.Host.ID, Left: g.Left}
+		h := Seen{Host: streams.Host{ID: id, Label: seen.Label}, At: seen.At, Here: id == s.Host.ID, Left: seen.Left}
 		for _, life := range all {
 			if life.Host.ID == id {
 				h.Lives = append(h.Lives, life)

@@ -35,11 +35,11 @@ type Restored struct {
 	Why  string
 }
 
-func restored(l Life, err error) Restored {
+func restored(life Life, err error) Restored {
 	if err != nil {
-		return Restored{Life: l, Why: err.Error()}
+		return Restored{Life: life, Why: err.Error()}
 	}
-	return Restored{Life: l, Here: true}
+	return Restored{Life: life, Here: true}
 }
 
 // Restore brings the rooms of the home to this host, and has the lives of silent hosts go on here. A host that says
@@ -56,17 +56,18 @@ func (s *Cluster) Restore(ctx context.Context, tell func(Restored)) error {
 		return fmt.Errorf("restore: %w: no home is stored there, or the key is another one's", home.ErrNotFound)
 	}
 	silent := map[string]bool{s.Host.ID: true}
-	for _, l := range all {
-		host := l.Host.ID
+	for _, life := range all {
+		host := life.Host.ID
 		if _, known := silent[host]; !known {
 			silent[host] = s.silent(ctx, host)
 		}
 		if !silent[host] {
-			tell(restored(l, &home.ElsewhereError{Identity: s.home.Identity(l.Self, l.Name), Host: l.Host.Label}))
+			id := s.home.Identity(life.Self, life.Name)
+			tell(restored(life, &home.ElsewhereError{Identity: id, Host: life.Host.Label}))
 			continue
 		}
-		_, failed := s.take(ctx, l, host)
-		tell(restored(l, failed))
+		_, failed := s.take(ctx, life, host)
+		tell(restored(life, failed))
 		if !errors.As(failed, new(*home.ElsewhereError)) {
 			err = errors.Join(err, failed)
 		}
@@ -94,9 +95,9 @@ func (s *Cluster) RestoreAt(ctx context.Context, store *blobs.Store, at time.Tim
 	}
 	var removed error
 	here := false
-	for _, l := range then.order {
-		failed := s.restoreAt(ctx, l, store, at)
-		tell(restored(l, failed))
+	for _, life := range then.order {
+		failed := s.restoreAt(ctx, life, store, at)
+		tell(restored(life, failed))
 		switch {
 		case failed == nil:
 			here = true
@@ -113,8 +114,8 @@ func (s *Cluster) RestoreAt(ctx context.Context, store *blobs.Store, at time.Tim
 }
 
 // restoreAt is RestoreAt for one life. After an error nothing of the life is here.
-func (s *Cluster) restoreAt(ctx context.Context, l Life, store *blobs.Store, at time.Time) error {
-	id := s.home.Identity(l.Self, l.Name)
+func (s *Cluster) restoreAt(ctx context.Context, life Life, store *blobs.Store, at time.Time) error {
+	id := s.home.Identity(life.Self, life.Name)
 	err := durable.MkdirAll(id.Dir, 0o700)
 	if err == nil {
 		err = s.lives.Restore(ctx, id, store, at)

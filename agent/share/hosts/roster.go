@@ -35,11 +35,11 @@ type Life struct {
 }
 
 // isAt reports whether the roster says that a host has the life, or that the life was handed over since.
-func (l Life) isAt(host streams.Host, custody int) bool {
-	if l.Custody == custody {
-		return l.Host.ID == host.ID
+func (life Life) isAt(host streams.Host, custody int) bool {
+	if life.Custody == custody {
+		return life.Host.ID == host.ID
 	}
-	return l.Custody > custody
+	return life.Custody > custody
 }
 
 // roster lists the lives of the home, as the hosts have told.
@@ -56,12 +56,12 @@ func (r *roster) add(lines []byte) {
 		r.lives, r.news = map[string]Life{}, map[string]bool{}
 	}
 	for line := range bytes.Lines(lines) {
-		var l Life
-		if err := json.Unmarshal(line, &l); err != nil || !home.ValidName(l.Name) {
+		var life Life
+		if err := json.Unmarshal(line, &life); err != nil || !home.ValidName(life.Name) {
 			continue
 		}
-		if _, err := blobs.ParseHash(l.Self); err == nil && l.Custody >= r.lives[l.Self].Custody {
-			r.lives[l.Self], r.news[l.Self] = l, true
+		if _, err := blobs.ParseHash(life.Self); err == nil && life.Custody >= r.lives[life.Self].Custody {
+			r.lives[life.Self], r.news[life.Self] = life, true
 		}
 	}
 	r.order = slices.Collect(maps.Values(r.lives))
@@ -91,9 +91,10 @@ func (s *Cluster) Elsewhere() (out []*home.ElsewhereError) {
 		s.log.Warn("the lives of other hosts are not listed", "error", err)
 	}
 	known, _ := thisHost(s.home.Dir)
-	for _, l := range all {
-		if l.Host.ID != known.ID {
-			out = append(out, &home.ElsewhereError{Identity: s.home.Identity(l.Self, l.Name), Host: l.Host.Label})
+	for _, life := range all {
+		if life.Host.ID != known.ID {
+			id := s.home.Identity(life.Self, life.Name)
+			out = append(out, &home.ElsewhereError{Identity: id, Host: life.Host.Label})
 		}
 	}
 	return out
@@ -112,10 +113,10 @@ func (s *Cluster) news() (out []Life, err error) {
 }
 
 // again lets news return a life once more.
-func (s *Cluster) again(l Life) {
+func (s *Cluster) again(life Life) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.roster.news[l.Self] = true
+	s.roster.news[life.Self] = true
 }
 
 // onTaken tells the other hosts where a life goes on, unless they know.
@@ -123,7 +124,7 @@ func (s *Cluster) onTaken(id home.Identity, host streams.Host, custody int) {
 	if host.ID != s.Host.ID {
 		_ = s.Sync(s.untilEnd()) // that host may have told; if Sync fails, this one tells again
 	}
-	if l, ok := s.find(id.Self); ok && l.isAt(host, custody) {
+	if life, ok := s.find(id.Self); ok && life.isAt(host, custody) {
 		return
 	}
 	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: host}
@@ -140,12 +141,12 @@ func (s *Cluster) onTaken(id home.Identity, host streams.Host, custody int) {
 
 // alike returns an error where another life of the home has the name of a life that is not shared yet.
 func (s *Cluster) alike(id home.Identity) error {
-	l, ok := s.named(id.Name)
-	if !ok || l.Self == id.Self {
+	life, ok := s.named(id.Name)
+	if !ok || life.Self == id.Self {
 		return nil
 	}
 	return fmt.Errorf("share %s: %s has another life of that name, %.12s; give this one another name: lethe fork %[1]s "+
-		"--name NAME, and then lethe rm %[1]s", id.Name, l.Host.Label, l.Self)
+		"--name NAME, and then lethe rm %[1]s", id.Name, life.Host.Label, life.Self)
 }
 
 // Removed is home.Sharing's.
@@ -155,9 +156,9 @@ func (s *Cluster) Removed(id home.Identity) error {
 	if err == nil {
 		err = s.lives.End(ctx, id)
 	}
-	if l, ok := s.find(id.Self); ok && err == nil {
-		l.Gone = true
-		err = s.tell(ctx, rosterRoom, l)
+	if life, ok := s.find(id.Self); ok && err == nil {
+		life.Gone = true
+		err = s.tell(ctx, rosterRoom, life)
 	}
 	return err
 }
@@ -177,15 +178,15 @@ func (s *Cluster) tell(ctx context.Context, room string, what any) error {
 
 // find returns the life of a name, or else the one with a Self that begins so.
 func (s *Cluster) find(who string) (Life, bool) {
-	l, ok := s.named(who)
+	life, ok := s.named(who)
 	if !ok && len(who) >= 4 {
-		l, ok = s.first(func(l Life) bool { return strings.HasPrefix(l.Self, who) })
+		life, ok = s.first(func(l Life) bool { return strings.HasPrefix(l.Self, who) })
 	}
-	return l, ok
+	return life, ok
 }
 
 func (s *Cluster) named(name string) (Life, bool) {
-	return s.first(func(l Life) bool { return l.Name == name })
+	return s.first(func(life Life) bool { return life.Name == name })
 }
 
 func (s *Cluster) first(is func(Life) bool) (Life, bool) {
@@ -201,11 +202,11 @@ func (s *Cluster) Unknown(name string) error {
 	if err := s.Sync(s.untilEnd()); err != nil {
 		return err
 	}
-	l, is := s.named(name)
-	if !is || l.Host.ID == s.Host.ID {
+	life, is := s.named(name)
+	if !is || life.Host.ID == s.Host.ID {
 		return nil
 	}
-	return &home.ElsewhereError{Identity: home.Identity{Self: l.Self, Name: l.Name}, Host: l.Host.Label}
+	return &home.ElsewhereError{Identity: home.Identity{Self: life.Self, Name: life.Name}, Host: life.Host.Label}
 }
 
 // Take has a life go on here, with its children.
@@ -217,22 +218,22 @@ func (s *Cluster) Take(ctx context.Context, who string) (home.Identity, error) {
 	if err != nil {
 		return home.Identity{}, err
 	}
-	l, ok := s.find(who)
+	life, ok := s.find(who)
 	if !ok {
 		return home.Identity{}, fmt.Errorf("take %s: %w: no host has a life of that name", who, home.ErrNotFound)
 	}
-	return s.take(ctx, l, "")
+	return s.take(ctx, life, "")
 }
 
 // take takes a life and its children. Where from names a host, it takes them from that one alone.
-func (s *Cluster) take(ctx context.Context, l Life, from string) (home.Identity, error) {
-	id := s.home.Identity(l.Self, l.Name)
+func (s *Cluster) take(ctx context.Context, life Life, from string) (home.Identity, error) {
+	id := s.home.Identity(life.Self, life.Name)
 	all, err := s.Lives()
 	if err != nil {
 		return id, err
 	}
 	for _, child := range all {
-		if child.Parent != l.Self || child.Host.ID == s.Host.ID {
+		if child.Parent != life.Self || child.Host.ID == s.Host.ID {
 			continue
 		}
 		if _, err := s.take(ctx, child, from); err != nil {

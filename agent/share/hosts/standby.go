@@ -147,37 +147,37 @@ func (s *Cluster) look(ctx context.Context, seen map[string]sighting) error {
 	var group errgroup.Group
 	group.SetLimit(8)
 	for _, k := range rand.Perm(len(all)) { // hosts that stand by together share the lives
-		l := all[k]
-		g, known := seen[l.Host.ID]
+		life := all[k]
+		g, known := seen[life.Host.ID]
 		left := known && g.silent()
-		free := left || l.Host.ID == s.Host.ID
-		if l.Parent != "" || !free {
+		free := left || life.Host.ID == s.Host.ID
+		if life.Parent != "" || !free {
 			continue
 		}
-		if !s.standing.due(l.Self, g.n) {
+		if !s.standing.due(life.Self, g.n) {
 			continue
 		}
-		group.Go(func() error { return s.takeOver(ctx, l, g.n) })
+		group.Go(func() error { return s.takeOver(ctx, life, g.n) })
 	}
 	return group.Wait()
 }
 
 // takeOver runs a life of this host, or of a silent or drained one, unless somebody has stopped it.
-func (s *Cluster) takeOver(ctx context.Context, l Life, seen int) error {
-	id := s.home.Identity(l.Self, l.Name)
+func (s *Cluster) takeOver(ctx context.Context, life Life, seen int) error {
+	id := s.home.Identity(life.Self, life.Name)
 	if runs(id) {
 		return nil
 	}
-	stopped, err := s.lives.Stopped(ctx, l.Self)
+	stopped, err := s.lives.Stopped(ctx, life.Self)
 	if stopped {
-		s.standing.rest(l.Self, seen)
+		s.standing.rest(life.Self, seen)
 	}
 	if stopped || err != nil {
 		return err
 	}
-	if l.Host.ID != s.Host.ID {
+	if life.Host.ID != s.Host.ID {
 		began := time.Now()
-		_, err := s.take(ctx, l, l.Host.ID)
+		_, err := s.take(ctx, life, life.Host.ID)
 		if errors.As(err, new(*home.ElsewhereError)) {
 			return nil // another host was faster
 		}
@@ -185,7 +185,7 @@ func (s *Cluster) takeOver(ctx context.Context, l Life, seen int) error {
 			return err
 		}
 		took := time.Since(began).Round(time.Millisecond)
-		s.log.Warn("took a life over", "identity", l.Name, "from", l.Host.Label, "in", took)
+		s.log.Warn("took a life over", "identity", life.Name, "from", life.Host.Label, "in", took)
 		s.counts.change(func(now *Status) { now.Takeovers++ })
 	}
 	s.standing.start(id)

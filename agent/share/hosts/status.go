@@ -50,19 +50,19 @@ type counts struct {
 }
 
 // change changes the Status, and writes it.
-func (c *counts) change(f func(*Status)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f(&c.status)
-	if text, err := json.Marshal(c.status); err == nil {
-		_ = durable.Replace(c.file, text, 0o600) // a view
+func (counted *counts) change(f func(*Status)) {
+	counted.mu.Lock()
+	defer counted.mu.Unlock()
+	f(&counted.status)
+	if text, err := json.Marshal(counted.status); err == nil {
+		_ = durable.Replace(counted.file, text, 0o600) // a view
 	}
 }
 
 // committed counts a segment; the next change writes it.
-func (c *counts) committed(took time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.status.Commits++
-	c.status.CommitSum += took
+func (counted *counts) committed(took time.Duration) {
+	counted.mu.Lock()
+	defer counted.mu.Unlock()
+	counted.status.Commits++
+	counted.status.CommitSum += took
 }

@@ -17,13 +17,13 @@ func (c *Tenure) Whole() bool { return c.at.N > 0 && !c.at.Opening }
 func (c *Tenure) Number() int { return c.at.Custody }
 
 // newest returns the newest segment of a life, and its number, 0 where there is no segment.
-func (l *Lives) newest(ctx context.Context, self string) (n int, s Segment, err error) {
+func (l *Lives) newest(ctx context.Context, self string) (n int, segment Segment, err error) {
 	n, err = l.Streams.Newest(ctx, Stream(self), 0)
 	if err != nil || n == 0 {
-		return n, s, err
+		return n, segment, err
 	}
-	s, err = l.segment(ctx, self, n)
-	return n, s, err
+	segment, err = l.segment(ctx, self, n)
+	return n, segment, err
 }
 
 // segment returns segment n of a life, which no pack holds.

@@ -58,8 +58,8 @@ func (c *Tenure) rewrite(ctx context.Context, old int) error {
 	}
 	list, _ := os.ReadFile(filepath.Join(c.id.Dir, workspaceFile))
 	keep := []blobs.Hash{}
-	for _, f := range parseList(list) {
-		keep = append(keep, f.hash)
+	for _, now := range parseList(list) {
+		keep = append(keep, now.hash)
 	}
 	for _, sum := range c.files.known {
 		keep = append(keep, sum)
@@ -67,30 +67,30 @@ func (c *Tenure) rewrite(ctx context.Context, old int) error {
 	n, first := 0, true
 	c.at.Gen, err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, func(text []byte) ([]byte, error) {
 		n++
-		s, err := decode(text)
-		if err != nil || s.Begins {
+		segment, err := decode(text)
+		if err != nil || segment.Begins {
 			return text, err
 		}
 		if n <= old {
-			s.Files = nil
+			segment.Files = nil
 		}
 		if first { // with it a reader knows which lines were changed
-			first, s.Files = false, append([]File{erased}, s.Files...)
+			first, segment.Files = false, append([]File{erased}, segment.Files...)
 		}
-		from := s.After.Offset
-		s.Lines = log[from : from+int64(len(s.Lines))]
-		for k, text := range s.Texts {
-			if s.Texts[k], err = c.here(addressOf(text)); err != nil {
+		from := segment.After.Offset
+		segment.Lines = log[from : from+int64(len(segment.Lines))]
+		for k, text := range segment.Texts {
+			if segment.Texts[k], err = c.here(addressOf(text)); err != nil {
 				return nil, err
 			}
 		}
-		for k, h := range s.Large {
-			if s.Large[k], err = c.replace(ctx, h); err != nil {
+		for k, hash := range segment.Large {
+			if segment.Large[k], err = c.replace(ctx, hash); err != nil {
 				return nil, err
 			}
 		}
-		keep = append(keep, s.Large...)
-		return s.encode(), nil
+		keep = append(keep, segment.Large...)
+		return segment.encode(), nil
 	})
 	if err == nil {
 		err = c.lives.Streams.KeepLarge(ctx, Stream(c.id.Self), keep)
@@ -107,24 +107,24 @@ func addressOf(text []byte) blobs.Hash {
 }
 
 // here returns the file of a blob as it is on this disk.
-func (c *Tenure) here(h blobs.Hash) ([]byte, error) { return os.ReadFile(c.store.Path(h)) }
+func (c *Tenure) here(hash blobs.Hash) ([]byte, error) { return os.ReadFile(c.store.Path(hash)) }
 
 // replace stores a large text as this disk has it, and returns the hash of that. The old one stays until nothing refers
 // to it.
-func (c *Tenure) replace(ctx context.Context, h blobs.Hash) (blobs.Hash, error) {
-	address := h
-	if !c.store.Has(h) { // something was erased from it before
-		text, err := c.large(ctx, h)
+func (c *Tenure) replace(ctx context.Context, hash blobs.Hash) (blobs.Hash, error) {
+	address := hash
+	if !c.store.Has(hash) { // something was erased from it before
+		text, err := c.large(ctx, hash)
 		if err != nil {
-			return h, err
+			return hash, err
 		}
 		address = addressOf(text)
 	}
 	text, err := c.here(address)
-	if now := blobs.Sum(text); err == nil && now != h {
-		h, err = now, c.putLarge(ctx, now, text)
+	if now := blobs.Sum(text); err == nil && now != hash {
+		hash, err = now, c.putLarge(ctx, now, text)
 	}
-	return h, err
+	return hash, err
 }
 
 // Forget reads a life anew after another host erased something. The caller has the lock.

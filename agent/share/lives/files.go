@@ -63,11 +63,11 @@ func (f *files) read(name string) (File, error) {
 	return File{Name: name, Data: data, Gone: gone}, err
 }
 
-func (f File) sum() blobs.Hash {
-	if f.Gone || !f.Large.IsZero() {
-		return f.Large
+func (file File) sum() blobs.Hash {
+	if file.Gone || !file.Large.IsZero() {
+		return file.Large
 	}
-	return blobs.Sum(f.Data)
+	return blobs.Sum(file.Data)
 }
 
 // learn notes files that the store has.
@@ -104,12 +104,12 @@ func (f *files) place(come File, log *slog.Logger) error {
 }
 
 // write makes the file at a path the one of another host.
-func (f File) write(path string) error {
-	if f.Gone {
+func (file File) write(path string) error {
+	if file.Gone {
 		return durable.Remove(path)
 	}
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return durable.WriteFile(path, f.Data, 0o600)
+	return durable.WriteFile(path, file.Data, 0o600)
 }

@@ -140,12 +140,12 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 		return err
 	}
 	c.at.At, err = c.lives.Streams.Scan(ctx, stream, c.at.At, func(n int, text []byte) error {
-		s, err := decode(text)
-		if err == nil && s.Self != c.id.Self {
+		segment, err := decode(text)
+		if err == nil && segment.Self != c.id.Self {
 			err = errors.New("it is of another life")
 		}
 		if err == nil {
-			err = c.apply(ctx, s)
+			err = c.apply(ctx, segment)
 		}
 		if err != nil {
 			err = fmt.Errorf("segment %d: %w", n, err)
@@ -168,10 +168,10 @@ func (c *Tenure) found(ctx context.Context) error {
 		return nil
 	}
 	stream := Stream(c.id.Self)
-	s, err := c.lives.segment(ctx, c.id.Self, c.at.N)
+	segment, err := c.lives.segment(ctx, c.id.Self, c.at.N)
 	if errors.Is(err, share.ErrMissing) {
 		err = c.lives.Streams.Holds(ctx, stream, c.at.N)
-	} else if err == nil && s.Nonce != c.at.Nonce {
+	} else if err == nil && segment.Nonce != c.at.Nonce {
 		err = streams.ErrLess
 	}
 	if err == nil { // a bucket may have a rule that expires old texts
@@ -212,43 +212,43 @@ func (c *Tenure) endLog() error {
 }
 
 // apply writes a segment to this disk: texts, then lines, then files.
-func (c *Tenure) apply(ctx context.Context, s Segment) error {
-	c.at.Nonce, c.at.Opening, c.at.Stopped = s.Nonce, s.Opening, s.Stopped
-	if s.Begins {
-		if c.at.Host, c.at.Custody = s.Host, s.Custody; !c.mine() {
-			return c.id.MarkMirror(s.Custody) // until it is settled here
+func (c *Tenure) apply(ctx context.Context, segment Segment) error {
+	c.at.Nonce, c.at.Opening, c.at.Stopped = segment.Nonce, segment.Opening, segment.Stopped
+	if segment.Begins {
+		if c.at.Host, c.at.Custody = segment.Host, segment.Custody; !c.mine() {
+			return c.id.MarkMirror(segment.Custody) // until it is settled here
 		}
 		return nil
 	}
-	if err := c.placeTexts(ctx, s); err != nil {
+	if err := c.placeTexts(ctx, segment); err != nil {
 		return err
 	}
-	for k := range s.Files {
-		f := &s.Files[k]
-		if f.Large.IsZero() {
+	for k := range segment.Files {
+		file := &segment.Files[k]
+		if file.Large.IsZero() {
 			continue
 		}
-		data, err := c.large(ctx, f.Large)
+		data, err := c.large(ctx, file.Large)
 		if err != nil {
 			return err
 		}
-		f.Data = data
+		file.Data = data
 	}
-	for _, f := range s.Files {
+	for _, f := range segment.Files {
 		if f.Name == "LIFE.erased" { // the lines are read with it
 			if err := c.files.place(f, c.lives.Log); err != nil {
 				return err
 			}
 		}
 	}
-	if len(s.Lines) > 0 {
-		end, err := life.Graft(c.id.LIFE(), s.After, s.Lines)
+	if len(segment.Lines) > 0 {
+		end, err := life.Graft(c.id.LIFE(), segment.After, segment.Lines)
 		if err != nil {
 			return home.ReadError(err)
 		}
 		c.at.Mark = end
 	}
-	for _, f := range s.Files {
+	for _, f := range segment.Files {
 		if f.Name == workspaceFile {
 			c.passOver()
 		}
@@ -262,26 +262,26 @@ func (c *Tenure) apply(ctx context.Context, s Segment) error {
 // passOver notes the files of workspace.list, which another list replaces.
 func (c *Tenure) passOver() {
 	list, _, _ := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
-	for name, f := range parseList(list) {
+	for name, now := range parseList(list) {
 		if c.at.Stale == nil {
 			c.at.Stale = map[string]bool{}
 		}
-		c.at.Stale[f.as(name)] = true
+		c.at.Stale[now.as(name)] = true
 	}
 }
 
-func (c *Tenure) placeTexts(ctx context.Context, s Segment) error {
+func (c *Tenure) placeTexts(ctx context.Context, segment Segment) error {
 	var later durable.Syncs
-	for _, text := range s.Texts {
+	for _, text := range segment.Texts {
 		if _, err := c.store.Adopt(&later, text); err != nil {
 			return err
 		}
 	}
-	for _, h := range s.Large {
-		if c.store.Has(h) {
+	for _, hash := range segment.Large {
+		if c.store.Has(hash) {
 			continue
 		}
-		text, err := c.large(ctx, h)
+		text, err := c.large(ctx, hash)
 		if err == nil {
 			_, err = c.store.Adopt(&later, text)
 		}
@@ -293,12 +293,12 @@ func (c *Tenure) placeTexts(ctx context.Context, s Segment) error {
 }
 
 // large returns a text that putLarge has stored.
-func (c *Tenure) large(ctx context.Context, h blobs.Hash) ([]byte, error) {
-	return c.lives.Streams.Large(ctx, Stream(c.id.Self), h)
+func (c *Tenure) large(ctx context.Context, hash blobs.Hash) ([]byte, error) {
+	return c.lives.Streams.Large(ctx, Stream(c.id.Self), hash)
 }
 
-func (c *Tenure) putLarge(ctx context.Context, h blobs.Hash, text []byte) error {
-	return c.lives.Streams.PutLarge(ctx, Stream(c.id.Self), h, text)
+func (c *Tenure) putLarge(ctx context.Context, hash blobs.Hash, text []byte) error {
+	return c.lives.Streams.PutLarge(ctx, Stream(c.id.Self), hash, text)
 }
 
 // save writes the position.

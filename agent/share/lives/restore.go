@@ -21,16 +21,16 @@ func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Stor
 	c := l.tenure(ctx, id, store)
 	c.files.known = map[string]blobs.Hash{}
 	_, err := l.Streams.Scan(ctx, Stream(id.Self), streams.At{}, func(n int, text []byte) error {
-		s, err := decode(text)
+		segment, err := decode(text)
 		if err != nil {
 			return fmt.Errorf("segment %d: %w", n, err)
 		}
-		lines := upto(s.Lines, at)
-		whole := len(lines) == len(s.Lines)
-		if s.Lines = lines; !whole {
-			s.Files = nil
+		lines := upto(segment.Lines, at)
+		whole := len(lines) == len(segment.Lines)
+		if segment.Lines = lines; !whole {
+			segment.Files = nil
 		}
-		if err = c.apply(ctx, s); err == nil && !whole {
+		if err = c.apply(ctx, segment); err == nil && !whole {
 			err = io.EOF
 		}
 		return err

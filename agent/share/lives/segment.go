@@ -45,52 +45,52 @@ type File struct {
 
 const version = 1
 
-func (s Segment) encode() []byte {
-	s.Lethe, s.Blobs = version, len(s.Texts)
-	parts := append([][]byte{s.Lines}, s.Texts...)
-	for _, f := range s.Files {
-		parts = append(parts, f.Data)
+func (segment Segment) encode() []byte {
+	segment.Lethe, segment.Blobs = version, len(segment.Texts)
+	parts := append([][]byte{segment.Lines}, segment.Texts...)
+	for _, file := range segment.Files {
+		parts = append(parts, file.Data)
 	}
-	return streams.Join(s, parts...)
+	return streams.Join(segment, parts...)
 }
 
-func (s Segment) size() int {
-	n := len(s.Lines)
-	for _, text := range s.Texts {
+func (segment Segment) size() int {
+	n := len(segment.Lines)
+	for _, text := range segment.Texts {
 		n += len(text)
 	}
-	for _, f := range s.Files {
-		n += len(f.Data)
+	for _, file := range segment.Files {
+		n += len(file.Data)
 	}
 	return n
 }
 
 // isNews reports whether a segment says anything.
-func (s Segment) isNews() bool {
-	names := s.Files != nil || s.Large != nil
-	return names || s.size() > 0
+func (segment Segment) isNews() bool {
+	names := segment.Files != nil || segment.Large != nil
+	return names || segment.size() > 0
 }
 
 // ends reports whether no host goes on with the life behind a segment.
-func (s Segment) ends() bool { return s.Begins && s.Host.ID == "" }
+func (segment Segment) ends() bool { return segment.Begins && segment.Host.ID == "" }
 
-func decode(text []byte) (s Segment, err error) {
-	parts, err := streams.Split(text, &s)
+func decode(text []byte) (segment Segment, err error) {
+	parts, err := streams.Split(text, &segment)
 	switch {
 	case err != nil:
-		return s, err
-	case s.Lethe > version:
-		return s, errors.New("a newer Lethe wrote it")
-	case s.Blobs < 0 || len(parts) != 1+s.Blobs+len(s.Files):
-		return s, errors.New("it has not the parts that it says")
+		return segment, err
+	case segment.Lethe > version:
+		return segment, errors.New("a newer Lethe wrote it")
+	case segment.Blobs < 0 || len(parts) != 1+segment.Blobs+len(segment.Files):
+		return segment, errors.New("it has not the parts that it says")
 	}
-	s.Lines, s.Texts = parts[0], parts[1:1+s.Blobs]
-	for k := range s.Files {
-		if s.Files[k].Data = parts[1+s.Blobs+k]; !shared(s.Files[k].Name) {
-			return s, fmt.Errorf("it has a file %.99q", s.Files[k].Name)
+	segment.Lines, segment.Texts = parts[0], parts[1:1+segment.Blobs]
+	for k := range segment.Files {
+		if segment.Files[k].Data = parts[1+segment.Blobs+k]; !shared(segment.Files[k].Name) {
+			return segment, fmt.Errorf("it has a file %.99q", segment.Files[k].Name)
 		}
 	}
-	return s, nil
+	return segment, nil
 }
 
 // hostsOnly are the files that go with a life to other hosts of its home, and not into archives.

@@ -109,17 +109,17 @@ func (p *shipment) all(texts []blobs.Hash) (sent map[string]bool, err error) {
 		return nil, err
 	}
 	known := map[blobs.Hash]bool{}
-	for _, h := range texts {
-		if known[h] {
+	for _, hash := range texts {
+		if known[hash] {
 			continue
 		}
-		known[h] = true
-		if err := p.text(h); err != nil {
+		known[hash] = true
+		if err := p.text(hash); err != nil {
 			return nil, err
 		}
 	}
-	for _, f := range changed {
-		if err := p.file(f); err != nil {
+	for _, file := range changed {
+		if err := p.file(file); err != nil {
 			return nil, err
 		}
 	}
@@ -148,12 +148,12 @@ func (p *shipment) room(size int) error {
 	return err
 }
 
-func (p *shipment) text(h blobs.Hash) error {
-	text, err := os.ReadFile(p.store.Path(h))
+func (p *shipment) text(hash blobs.Hash) error {
+	text, err := os.ReadFile(p.store.Path(hash))
 	if err == nil && len(text) > segmentSize {
-		h = blobs.Sum(text)
-		p.now.Large = append(p.now.Large, h)
-		return p.insistLarge(p.ctx, h, text)
+		hash = blobs.Sum(text)
+		p.now.Large = append(p.now.Large, hash)
+		return p.insistLarge(p.ctx, hash, text)
 	}
 	if err == nil {
 		err = p.room(len(text))
@@ -162,21 +162,21 @@ func (p *shipment) text(h blobs.Hash) error {
 	return err
 }
 
-func (p *shipment) file(f File) error {
-	err := p.shorten(p.ctx, &f, segmentSize)
+func (p *shipment) file(file File) error {
+	err := p.shorten(p.ctx, &file, segmentSize)
 	if err == nil {
-		err = p.room(len(f.Data))
+		err = p.room(len(file.Data))
 	}
-	p.now.Files = append(p.now.Files, f)
+	p.now.Files = append(p.now.Files, file)
 	return err
 }
 
 // shorten stores the bytes of a file as a large text if they are more than so many.
-func (c *Tenure) shorten(ctx context.Context, f *File, most int) (err error) {
-	if len(f.Data) > most {
-		f.Large = blobs.Sum(f.Data)
-		err = c.insistLarge(ctx, f.Large, f.Data)
-		f.Data = nil
+func (c *Tenure) shorten(ctx context.Context, file *File, most int) (err error) {
+	if len(file.Data) > most {
+		file.Large = blobs.Sum(file.Data)
+		err = c.insistLarge(ctx, file.Large, file.Data)
+		file.Data = nil
 	}
 	return err
 }
@@ -211,23 +211,24 @@ func (p *shipment) lines() (sent map[string]bool, err error) {
 }
 
 // create ships one segment.
-func (c *Tenure) create(ctx context.Context, s Segment) error {
+func (c *Tenure) create(ctx context.Context, segment Segment) error {
 	l, stream, n := c.lives, Stream(c.id.Self), c.at.N+1
-	s.Self, s.Host, s.Custody, s.Nonce = c.id.Self, l.Host, c.at.Custody, streams.Nonce()
-	data, err := l.Streams.Sealed(stream, n, s.encode())
+	segment.Self, segment.Host, segment.Custody, segment.Nonce = c.id.Self, l.Host, c.at.Custody, streams.Nonce()
+	data, err := l.Streams.Sealed(stream, n, segment.encode())
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	asked, err := c.insist(ctx, func() error { return l.Streams.Store.Create(ctx, stream, n, data) })
 	if errors.Is(err, share.ErrTaken) {
-		err = c.taken(ctx, n, s.Nonce)
+		err = c.taken(ctx, n, segment.Nonce)
 	}
 	if err != nil {
 		return err
 	}
-	c.at.N, c.at.Mark, c.at.Nonce, c.at.Opening, c.at.Stopped, c.acked = n, s.end, s.Nonce, s.Opening, s.Stopped, asked
-	c.files.learn(s.Files)
+	c.at.N, c.at.Mark, c.at.Nonce, c.acked = n, segment.end, segment.Nonce, asked
+	c.at.Opening, c.at.Stopped = segment.Opening, segment.Stopped
+	c.files.learn(segment.Files)
 	if l.Shipped != nil {
 		l.Shipped(time.Since(began))
 	}
@@ -259,23 +260,23 @@ func (c *Tenure) givesUp(ctx context.Context) bool {
 	return !waits || home.Asked(c.id, home.WishStop)
 }
 
-func (c *Tenure) insistLarge(ctx context.Context, h blobs.Hash, text []byte) error {
-	_, err := c.insist(ctx, func() error { return c.putLarge(ctx, h, text) })
+func (c *Tenure) insistLarge(ctx context.Context, hash blobs.Hash, text []byte) error {
+	_, err := c.insist(ctx, func() error { return c.putLarge(ctx, hash, text) })
 	return err
 }
 
 // taken returns nil where segment n has this nonce, and a *home.ElsewhereError where another host created it.
 func (c *Tenure) taken(ctx context.Context, n int, nonce string) error {
-	s, err := c.lives.segment(ctx, c.id.Self, n)
+	segment, err := c.lives.segment(ctx, c.id.Self, n)
 	switch {
 	case err != nil:
 		return &home.ElsewhereError{Identity: c.id, Host: "another host"}
-	case s.Nonce == nonce:
+	case segment.Nonce == nonce:
 		return nil
-	case s.Host.ID == c.lives.Host.ID:
+	case segment.Host.ID == c.lives.Host.ID:
 		return fmt.Errorf("%w: this host sent it before; open %s again", share.ErrTaken, c.id.Name)
 	}
-	return &home.ElsewhereError{Identity: c.id, Host: s.Host.Label}
+	return &home.ElsewhereError{Identity: c.id, Host: segment.Host.Label}
 }
 
 // freshFor is the time in which this host may act after the store said that it has the life. A silent host loses its
@@ -330,8 +331,8 @@ func (c *Tenure) sealed() {
 
 // begins reports whether a segment begins a custody: it stays where others are forgotten.
 func begins(text []byte) bool {
-	s, err := decode(text)
-	return err != nil || s.Begins
+	segment, err := decode(text)
+	return err != nil || segment.Begins
 }
 
 // storeWorkspace stores new files of the workspace, and lists all for the next segment. One may run at a time.
@@ -341,7 +342,7 @@ func (c *Tenure) storeWorkspace(ctx context.Context) error {
 	}
 	file := filepath.Join(c.id.Dir, workspaceFile)
 	was, _ := os.ReadFile(file)
-	list, err := c.workspace.list(was, func(h blobs.Hash, text []byte) error { return c.putLarge(ctx, h, text) })
+	list, err := c.workspace.list(was, func(hash blobs.Hash, text []byte) error { return c.putLarge(ctx, hash, text) })
 	if err != nil || bytes.Equal(list, was) {
 		return err
 	}

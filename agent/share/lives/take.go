@@ -54,22 +54,23 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 
 // Stopped reports whether somebody has stopped a life, and it was not resumed since.
 func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
-	_, s, err := l.newest(ctx, self)
-	return s.Stopped, err
+	_, segment, err := l.newest(ctx, self)
+	return segment.Stopped, err
 }
 
 // begin creates the segment with which this host has the life.
 func (c *Tenure) begin(ctx context.Context, custody int) error {
 	l, asked, opening := c.lives, time.Now(), c.at.N == 0
-	s := Segment{
+	segment := Segment{
 		Self: c.id.Self, Host: l.Host, Custody: custody, Begins: true, Nonce: streams.Nonce(),
 		Opening: opening, Stopped: c.at.Stopped,
 	}
 	n, stream := c.at.N+1, Stream(c.id.Self)
-	if err := l.Streams.CreateNewest(ctx, stream, n, s.encode()); err != nil {
+	if err := l.Streams.CreateNewest(ctx, stream, n, segment.encode()); err != nil {
 		return err
 	}
-	c.at.N, c.at.Nonce, c.at.Host, c.at.Custody, c.at.Opening, c.acked = n, s.Nonce, l.Host, custody, opening, asked
+	c.at.N, c.at.Nonce, c.acked = n, segment.Nonce, asked
+	c.at.Host, c.at.Custody, c.at.Opening = l.Host, custody, opening
 	if !opening {
 		c.onTaken()
 	}
@@ -119,7 +120,7 @@ func (c *Tenure) settleFiles(ctx context.Context, state *mind.State) error {
 	if err != nil { // an empty workspace would be stored over the listed one
 		return err
 	}
-	err = c.workspace.restore(list, c.at.Stale, func(h blobs.Hash) ([]byte, error) { return c.large(ctx, h) })
+	err = c.workspace.restore(list, c.at.Stale, func(hash blobs.Hash) ([]byte, error) { return c.large(ctx, hash) })
 	if errors.Is(err, share.ErrMissing) {
 		c.lives.Log.Warn("the store lacks files of the workspace", "identity", c.id.Name, "error", err)
 		return nil

@@ -39,8 +39,8 @@ func (w *workspace) list(before []byte, put func(blobs.Hash, []byte) error) ([]b
 	}
 	defer root.Close()
 	known := map[blobs.Hash]bool{}
-	for _, f := range parseList(before) {
-		known[f.hash] = true
+	for _, now := range parseList(before) {
+		known[now.hash] = true
 	}
 	var lines bytes.Buffer
 	left := w.most
@@ -140,20 +140,20 @@ func (w *workspace) restore(list []byte, stale map[string]bool, get func(blobs.H
 			_ = root.Remove(name)
 		}
 	}
-	for name, f := range files {
+	for name, now := range files {
 		here := hashIn(root, name)
-		if here.hash == f.hash {
+		if here.hash == now.hash {
 			continue
 		}
-		text, ferr := get(f.hash)
-		if ferr == nil && blobs.Sum(text) != f.hash {
+		text, ferr := get(now.hash)
+		if ferr == nil && blobs.Sum(text) != now.hash {
 			ferr = errors.New("it is another text")
 		}
 		if ferr == nil {
 			ferr = makeWay(root, name, stale[here.as(name)])
 		}
 		if ferr == nil {
-			ferr = place(root, name, text, f.mode)
+			ferr = place(root, name, text, now.mode)
 		}
 		if ferr != nil {
 			err = errors.Join(err, fmt.Errorf("restore %s in the workspace: %w", name, ferr))
@@ -236,10 +236,10 @@ func parseList(text []byte) map[string]listed {
 		if len(words) < 3 || !listable(words[2]) {
 			continue
 		}
-		h, err := blobs.ParseHash(words[0])
+		hash, err := blobs.ParseHash(words[0])
 		var mode fs.FileMode
 		if _, merr := fmt.Sscanf(words[1], "%o", &mode); err == nil && merr == nil {
-			out[words[2]] = listed{h, mode & 0o700}
+			out[words[2]] = listed{hash, mode & 0o700}
 		}
 	}
 	return out

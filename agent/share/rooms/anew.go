@@ -92,13 +92,13 @@ func (s *round) place(room string) error {
 // erased returns the lines of now that lack, by an erasure, a part of the same line of was.
 func erased(was, now []byte) (pieces []durable.Piece) {
 	at := 0
-	for l := range bytes.Lines(now) {
-		end := at + len(l)
+	for line := range bytes.Lines(now) {
+		end := at + len(line)
 		if end > len(was) {
 			break
 		}
-		if old := was[at:end]; !bytes.Equal(old, l) && masks(old, l) {
-			pieces = append(pieces, durable.Piece{At: int64(at), Data: l})
+		if old := was[at:end]; !bytes.Equal(old, line) && masks(old, line) {
+			pieces = append(pieces, durable.Piece{At: int64(at), Data: line})
 		}
 		at = end
 	}

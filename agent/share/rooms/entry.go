@@ -36,11 +36,11 @@ const version = 1
 
 func (e entry) encode() []byte {
 	var parts [][]byte
-	for _, i := range e.Items {
-		if !i.Large.IsZero() {
-			i.lines = nil
+	for _, part := range e.Items {
+		if !part.Large.IsZero() {
+			part.lines = nil
 		}
-		parts = append(parts, i.lines)
+		parts = append(parts, part.lines)
 	}
 	return streams.Join(e, parts...)
 }
@@ -56,8 +56,8 @@ func decode(text []byte) (e entry, err error) {
 		return e, errors.New("it has not the parts that it says")
 	}
 	for k := range e.Items {
-		i := &e.Items[k]
-		if i.lines = parts[k]; !named(i.Room) {
+		part := &e.Items[k]
+		if part.lines = parts[k]; !named(part.Room) {
 			return e, errors.New("it is no entry of rooms")
 		}
 	}

@@ -72,19 +72,19 @@ func (s *round) rewriteAll() error {
 			err = s.fetch(e.Items)
 		}
 		for k := range e.Items {
-			i := &e.Items[k]
+			part := &e.Items[k]
 			if err == nil {
-				err = s.masked(i, size[i.Room])
+				err = s.masked(part, size[part.Room])
 			}
-			size[i.Room] += int64(len(i.lines))
-			needed[i.Large] = true
-			files = append(files, i.Files...)
+			size[part.Room] += int64(len(part.lines))
+			needed[part.Large] = true
+			files = append(files, part.Files...)
 		}
 		return e.encode(), err
 	})
-	for _, h := range files {
+	for _, hash := range files {
 		if err == nil {
-			err = s.replace(h)
+			err = s.replace(hash)
 		}
 	}
 	for _, h := range s.step.Gone {
@@ -103,37 +103,37 @@ func never([]byte) bool { return false }
 
 // masked gives an item the lines that stand in the file of the room at an offset, if they differ from its own only
 // where something is erased.
-func (s *round) masked(i *item, at int64) error {
-	now, _, err := tail(Path(s.Dir, i.Room), at, int64(len(i.lines)))
+func (s *round) masked(part *item, at int64) error {
+	now, _, err := tail(Path(s.Dir, part.Room), at, int64(len(part.lines)))
 	if err != nil {
 		return err
 	}
-	if len(now) < len(i.lines) {
+	if len(now) < len(part.lines) {
 		return durable.ErrShort
 	}
-	if bytes.Equal(now, i.lines) || !masks(i.lines, now) {
+	if bytes.Equal(now, part.lines) || !masks(part.lines, now) {
 		return nil
 	}
-	i.lines = now
-	if i.Large.IsZero() {
+	part.lines = now
+	if part.Large.IsZero() {
 		return nil
 	}
-	s.step.Gone = append(s.step.Gone, i.Large)
-	i.Large = blobs.Sum(now)
+	s.step.Gone = append(s.step.Gone, part.Large)
+	part.Large = blobs.Sum(now)
 	if err := s.save(); err != nil {
 		return err
 	}
-	return s.Streams.PutLarge(s.ctx, Stream, i.Large, now)
+	return s.Streams.PutLarge(s.ctx, Stream, part.Large, now)
 }
 
 // replace makes the store hold a file that a line names as this disk does.
-func (s *round) replace(h blobs.Hash) error {
-	text, err := os.ReadFile(s.Store.Path(h))
-	if err != nil || blobs.Sum(text) == h {
+func (s *round) replace(hash blobs.Hash) error {
+	text, err := os.ReadFile(s.Store.Path(hash))
+	if err != nil || blobs.Sum(text) == hash {
 		return nil // it is not here, or as it was
 	}
-	if err := s.Streams.DropLarge(s.ctx, Stream, h); err != nil {
+	if err := s.Streams.DropLarge(s.ctx, Stream, hash); err != nil {
 		return err
 	}
-	return s.Streams.PutLarge(s.ctx, Stream, h, text)
+	return s.Streams.PutLarge(s.ctx, Stream, hash, text)
 }

@@ -79,12 +79,12 @@ func (s *round) replaced() map[string]int64 {
 // drained returns lines that were appended to replaced files. It removes a file once nobody can append to it.
 func (s *round) drained() (items []item, err error) {
 	for name, from := range s.replaced() {
-		i, err := s.drain(name, from)
+		part, err := s.drain(name, from)
 		if err != nil {
 			return nil, err
 		}
-		if len(i.lines) > 0 {
-			items = append(items, i)
+		if len(part.lines) > 0 {
+			items = append(items, part)
 		}
 	}
 	return items, nil
@@ -92,27 +92,27 @@ func (s *round) drained() (items []item, err error) {
 
 // drain returns lines of a file in late behind an offset. It removes the file at its end, if nobody has it
 // open.
-func (s *round) drain(name string, from int64) (i item, err error) {
+func (s *round) drain(name string, from int64) (part item, err error) {
 	path := filepath.Join(s.in(late), name)
 	held := durable.Held(path) // if not, it stays as it is
 	text, _, err := tail(path, from, all)
 	if err != nil {
-		return i, err
+		return part, err
 	}
 	lines := whole(text)
 	end := len(lines)
 	if end == 0 && !held {
 		if len(text) == 0 {
 			delete(s.step.Late, name)
-			return i, durable.Remove(path)
+			return part, durable.Remove(path)
 		}
 		lines, end = append(text, '\n'), len(text) // nobody will finish it
 	}
 	if len(lines) == 0 {
-		return i, nil
+		return part, nil
 	}
 	room, _, _ := strings.Cut(name, ".")
-	i, err = s.item(room, lines, false)
-	i.From, i.Upto = name, from+int64(end)
-	return i, err
+	part, err = s.item(room, lines, false)
+	part.From, part.Upto = name, from+int64(end)
+	return part, err
 }

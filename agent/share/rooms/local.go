@@ -40,9 +40,9 @@ func (s *round) appended(only string) (items []item, err error) {
 		switch {
 		case err != nil:
 		case len(lines) > 0:
-			var i item
-			i, err = s.item(room, lines, sound)
-			items = append(items, i)
+			var part item
+			part, err = s.item(room, lines, sound)
+			items = append(items, part)
 		case sound:
 			s.looks[room] = now
 		default: // somebody changed the past, or removed the file
@@ -113,8 +113,8 @@ func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo,
 		return nil, sound, looked, nil
 	}
 	left := map[string]int{}
-	for l := range bytes.Lines(mine) {
-		left[string(l)]++
+	for line := range bytes.Lines(mine) {
+		left[string(line)]++
 	}
 	for l := range bytes.Lines(theirs) {
 		known := left[string(l)] > 0
@@ -153,46 +153,46 @@ func tail(path string, from, most int64) (text []byte, looked fs.FileInfo, err e
 var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`hash=([0-9a-f]{12,64})`) })
 
 // item makes an item of lines. here says that they stand in the file in chats, behind the lines of all hosts.
-func (s *round) item(room string, lines []byte, here bool) (i item, err error) {
-	i = item{Room: room, Here: here, lines: lines}
+func (s *round) item(room string, lines []byte, here bool) (part item, err error) {
+	part = item{Room: room, Here: here, lines: lines}
 	for _, m := range mention().FindAllSubmatch(lines, -1) {
-		if h, err := s.Store.Resolve(string(m[1])); err == nil {
-			i.Files = append(i.Files, h)
+		if hash, err := s.Store.Resolve(string(m[1])); err == nil {
+			part.Files = append(part.Files, hash)
 		}
 	}
 	if len(lines) > maxAdded {
-		i.Large = blobs.Sum(lines)
-		err = s.Streams.PutLarge(s.ctx, Stream, i.Large, lines)
+		part.Large = blobs.Sum(lines)
+		err = s.Streams.PutLarge(s.ctx, Stream, part.Large, lines)
 	}
-	return i, err
+	return part, err
 }
 
 // deliver brings the lines that a step adds to a room into its file in chats. again says that it may have been done.
-func (s *round) deliver(room string, a *add, again bool) error {
+func (s *round) deliver(room string, added *add, again bool) error {
 	path := chat.Path(s.Dir, room)
-	rest, whole := bytes.CutPrefix(a.Lines, a.Mine)
-	delivered := slices.Concat(a.Lines, a.Waits)
-	nothingWaits := whole && len(a.Waits) == 0
+	rest, whole := bytes.CutPrefix(added.Lines, added.Mine)
+	delivered := slices.Concat(added.Lines, added.Waits)
+	nothingWaits := whole && len(added.Waits) == 0
 	appended := again && nothingWaits
 	nothingNew := whole && len(rest) == 0
 	for {
-		there, looked, err := tail(path, a.At, all)
+		there, looked, err := tail(path, added.At, all)
 		switch {
 		case err != nil:
 			return err
-		case !s.sound(room, a.At): // somebody changed the past: the next look finds the new lines
+		case !s.sound(room, added.At): // somebody changed the past: the next look finds the new lines
 			return nil
 		case nothingNew, again && bytes.HasPrefix(there, delivered):
 			return nil
-		case whole && bytes.Equal(there, a.Mine):
+		case whole && bytes.Equal(there, added.Mine):
 			from, _, err := durable.Append(path, rest, 0o600)
-			if err != nil || from == a.At+int64(len(a.Mine)) {
+			if err != nil || from == added.At+int64(len(added.Mine)) {
 				return err
 			}
 			appended = true // but somebody was faster
 			continue
 		}
-		pending := bytes.TrimPrefix(there, a.Mine)
+		pending := bytes.TrimPrefix(there, added.Mine)
 		if before, after, found := bytes.Cut(pending, rest); appended && found {
 			pending = append(bytes.Clone(before), after...)
 		} else if appended && bytes.HasPrefix(rest, pending) { // cut short

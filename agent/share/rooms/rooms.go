@@ -176,9 +176,9 @@ func (s *round) sync(room string, more func() ([]item, error)) error {
 // fitting returns as many of the items as fit into one entry, and one at least.
 func fitting(items []item) []item {
 	size := 0
-	for n, i := range items {
-		if i.Large.IsZero() {
-			size += len(i.lines)
+	for n, part := range items {
+		if part.Large.IsZero() {
+			size += len(part.lines)
 		}
 		if size > streams.MaxText-maxAdded && n > 0 {
 			return items[:n]
@@ -260,17 +260,17 @@ func (s *round) lately() bool { return time.Now().Round(0).Sub(s.pulled.Round(0)
 func (s *round) fetch(items []item) (err error) {
 	var later durable.Syncs
 	for k := range items {
-		i := &items[k]
-		if !i.Large.IsZero() {
-			if i.lines, err = s.Streams.Large(s.ctx, Stream, i.Large); err != nil {
+		part := &items[k]
+		if !part.Large.IsZero() {
+			if part.lines, err = s.Streams.Large(s.ctx, Stream, part.Large); err != nil {
 				return err
 			}
 		}
-		for _, h := range i.Files {
-			if s.Store.Has(h) {
+		for _, hash := range part.Files {
+			if s.Store.Has(hash) {
 				continue
 			}
-			text, err := s.Streams.Large(s.ctx, Stream, h)
+			text, err := s.Streams.Large(s.ctx, Stream, hash)
 			if err == nil {
 				_, err = s.Store.Adopt(&later, text)
 			}
@@ -290,8 +290,8 @@ func (r *Rooms) Post(ctx context.Context, room string, line []byte, from chat.Ma
 			if at, to, err = s.find(room, line, from.Size()); err != nil || to > 0 {
 				return nil, err
 			}
-			i, err := s.item(room, line, false)
-			return []item{i}, err
+			part, err := s.item(room, line, false)
+			return []item{part}, err
 		})
 	})
 	if err != nil {
@@ -315,14 +315,14 @@ func (s *round) find(room string, line []byte, from int64) (at, to int64, err er
 // add creates the next entry. erased is the generation of packs that an erasure has made, or 0.
 func (s *round) add(items []item, erased int) error {
 	n := s.step.N + 1
-	for _, i := range items {
-		for _, h := range i.Files {
-			text, err := os.ReadFile(s.Store.Path(h))
+	for _, part := range items {
+		for _, hash := range part.Files {
+			text, err := os.ReadFile(s.Store.Path(hash))
 			if err == nil {
-				err = s.Streams.PutLarge(s.ctx, Stream, h, text)
+				err = s.Streams.PutLarge(s.ctx, Stream, hash, text)
 			}
 			if err != nil {
-				return fmt.Errorf("share a file that room %s names: %w", i.Room, err)
+				return fmt.Errorf("share a file that room %s names: %w", part.Room, err)
 			}
 		}
 	}

@@ -35,8 +35,8 @@ func (p step) sound() bool {
 			return false
 		}
 	}
-	for room, a := range p.Rooms {
-		if a == nil || a.At < 0 || !named(room) {
+	for room, added := range p.Rooms {
+		if added == nil || added.At < 0 || !named(room) {
 			return false
 		}
 	}
@@ -59,20 +59,20 @@ type add struct {
 
 // take adds items of an entry to a step.
 func (p *step) take(items []item, ours bool) {
-	for _, i := range items {
-		a := p.Rooms[i.Room]
-		if a == nil {
-			a = &add{At: p.Sizes[i.Room]}
-			p.Rooms[i.Room] = a
+	for _, part := range items {
+		added := p.Rooms[part.Room]
+		if added == nil {
+			added = &add{At: p.Sizes[part.Room]}
+			p.Rooms[part.Room] = added
 		}
-		if i.Here && ours {
-			a.Mine = append(a.Mine, i.lines...)
+		if part.Here && ours {
+			added.Mine = append(added.Mine, part.lines...)
 		}
-		if i.From != "" && ours {
-			p.Late[i.From] = i.Upto
+		if part.From != "" && ours {
+			p.Late[part.From] = part.Upto
 		}
-		a.Lines = append(a.Lines, i.lines...)
-		p.Sizes[i.Room] += int64(len(i.lines))
+		added.Lines = append(added.Lines, part.lines...)
+		p.Sizes[part.Room] += int64(len(part.lines))
 	}
 }
 
@@ -81,8 +81,8 @@ func (s *round) write() error {
 	if s.anew != "" {
 		return s.extend(s.anew)
 	}
-	for room, a := range s.step.Rooms {
-		a.Waits, _, _ = tail(chat.Path(s.Dir, room), a.At+int64(len(a.Mine)), maxAdded)
+	for room, added := range s.step.Rooms {
+		added.Waits, _, _ = tail(chat.Path(s.Dir, room), added.At+int64(len(added.Mine)), maxAdded)
 	}
 	if err := s.save(); err != nil {
 		return err
@@ -102,8 +102,9 @@ func (s *round) save() error {
 // extend writes the lines of the step into the files in a directory.
 func (s *round) extend(dir string) error {
 	var later durable.Syncs
-	for room, a := range s.step.Rooms {
-		if err := durable.WriteEnd(&later, filepath.Join(dir, chat.FileName(room)), a.At, a.Lines, 0o600); err != nil {
+	for room, added := range s.step.Rooms {
+		path := filepath.Join(dir, chat.FileName(room))
+		if err := durable.WriteEnd(&later, path, added.At, added.Lines, 0o600); err != nil {
 			return err
 		}
 	}
@@ -130,11 +131,11 @@ func (s *round) carryOut(again bool) error {
 	if again && !s.isWhole() {
 		return durable.ErrShort
 	}
-	for room, a := range s.step.Rooms {
+	for room, added := range s.step.Rooms {
 		if !chat.ValidRoom(room) {
 			continue
 		}
-		if err := s.deliver(room, a, again); err != nil {
+		if err := s.deliver(room, added, again); err != nil {
 			return fmt.Errorf("bring room %s what was said elsewhere: %w", room, err)
 		}
 	}

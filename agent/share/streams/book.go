@@ -29,60 +29,60 @@ type bookAt struct {
 	Whole int `json:"whole"`
 }
 
-func (b Book) at() (p bookAt, err error) {
-	text, _, err := durable.ReadRegular(b.File, 1<<10)
+func (book Book) at() (place bookAt, err error) {
+	text, _, err := durable.ReadRegular(book.File, 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
+		return place, nil
 	}
 	if err != nil {
-		return p, err
+		return place, err
 	}
-	return p, json.Unmarshal(text, &p)
+	return place, json.Unmarshal(text, &place)
 }
 
-func (b Book) keep(p bookAt) error {
-	text, err := json.Marshal(p)
+func (book Book) keep(place bookAt) error {
+	text, err := json.Marshal(place)
 	if err == nil {
-		err = durable.WriteFile(b.File, text, 0o600)
+		err = durable.WriteFile(book.File, text, 0o600)
 	}
 	return err
 }
 
 // Pull calls f with each text that was not pulled or pushed here. A whole text replaces all before it.
-func (b Book) Pull(ctx context.Context, f func(text []byte, whole bool) error) error {
-	p, err := b.at()
+func (book Book) Pull(ctx context.Context, f func(text []byte, whole bool) error) error {
+	place, err := book.at()
 	if err != nil {
 		return err
 	}
-	newest, err := b.newestBehind(ctx, b.Stream, At{N: p.N})
+	newest, err := book.newestBehind(ctx, book.Stream, At{N: place.N})
 	if errors.Is(err, ErrLess) {
-		err = fmt.Errorf("%w; if this is meant, remove %s", err, b.File)
+		err = fmt.Errorf("%w; if this is meant, remove %s", err, book.File)
 	}
-	if err != nil || newest <= p.N {
+	if err != nil || newest <= place.N {
 		return err
 	}
-	_, head, err := b.read(ctx, newest)
-	for n := max(p.N+1, head.Whole); err == nil && n <= newest; n++ {
+	_, head, err := book.read(ctx, newest)
+	for n := max(place.N+1, head.Whole); err == nil && n <= newest; n++ {
 		var text []byte
-		text, _, err = b.read(ctx, n)
+		text, _, err = book.read(ctx, n)
 		if err == nil {
 			err = f(text, n == head.Whole)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("read %s from the store: %w", b.Stream, err)
+		return fmt.Errorf("read %s from the store: %w", book.Stream, err)
 	}
-	return b.keep(bookAt{newest, head.Whole})
+	return book.keep(bookAt{newest, head.Whole})
 }
 
-func (b Book) read(ctx context.Context, n int) (text []byte, head bookHead, err error) {
-	text, err = b.Get(ctx, b.Stream, n)
+func (book Book) read(ctx context.Context, n int) (text []byte, head bookHead, err error) {
+	text, err = book.Get(ctx, book.Stream, n)
 	var parts [][]byte
 	if err == nil {
 		parts, err = Split(text, &head)
 	}
 	if err == nil && len(parts) != 1 {
-		err = fmt.Errorf("read text %d of %s: %w", n, b.Stream, ErrDamaged)
+		err = fmt.Errorf("read text %d of %s: %w", n, book.Stream, ErrDamaged)
 	}
 	if err != nil {
 		return nil, head, err
@@ -92,33 +92,33 @@ func (b Book) read(ctx context.Context, n int) (text []byte, head bookHead, err 
 
 // Push adds a text; a whole one replaces all before it. The error is share.ErrTaken where another host has added a text
 // that was not pulled.
-func (b Book) Push(ctx context.Context, text []byte, whole bool) error {
-	p, err := b.at()
+func (book Book) Push(ctx context.Context, text []byte, whole bool) error {
+	place, err := book.at()
 	if err != nil {
 		return err
 	}
-	p.N++
-	if whole || p.Whole == 0 {
-		p.Whole = p.N
+	place.N++
+	if whole || place.Whole == 0 {
+		place.Whole = place.N
 	}
-	if err := b.CreateNewest(ctx, b.Stream, p.N, Join(bookHead{p.Whole, Nonce()}, text)); err != nil {
+	if err := book.CreateNewest(ctx, book.Stream, place.N, Join(bookHead{place.Whole, Nonce()}, text)); err != nil {
 		return err
 	}
-	if err := b.keep(p); err != nil {
+	if err := book.keep(place); err != nil {
 		return err
 	}
-	if !whole || p.N == 1 {
+	if !whole || place.N == 1 {
 		return nil
 	}
-	return b.Delete(ctx, b.Stream, p.N-1, func(int) bool { return false })
+	return book.Delete(ctx, book.Stream, place.N-1, func(int) bool { return false })
 }
 
 // Last returns the newest text; nil in an empty book.
-func (b Book) Last(ctx context.Context) ([]byte, error) {
-	newest, err := b.Newest(ctx, b.Stream, 0)
+func (book Book) Last(ctx context.Context) ([]byte, error) {
+	newest, err := book.Newest(ctx, book.Stream, 0)
 	if err != nil || newest == 0 {
 		return nil, err
 	}
-	text, _, err := b.read(ctx, newest)
+	text, _, err := book.read(ctx, newest)
 	return text, err
 }

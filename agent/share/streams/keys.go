@@ -41,9 +41,9 @@ func LoadKeys(home string, more []string) (*Keys, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = makeKey(KeyFile(home))
 	}
-	var k *Keys
+	var keys *Keys
 	if err == nil {
-		k, err = ParseKeys(string(text))
+		keys, err = ParseKeys(string(text))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", KeyFile(home), err)
@@ -53,12 +53,12 @@ func LoadKeys(home string, more []string) (*Keys, error) {
 		if err != nil {
 			return nil, fmt.Errorf("share.to: %w", err)
 		}
-		k.seal = slices.Concat(k.seal, others)
-		if _, err := k.sealed(nil); err != nil { // such as one key of the time after quantum computers beside one of before
+		keys.seal = slices.Concat(keys.seal, others)
+		if _, err := keys.sealed(nil); err != nil { // as with a post-quantum key beside an older one
 			return nil, fmt.Errorf("share.to: %w", err)
 		}
 	}
-	return k, nil
+	return keys, nil
 }
 
 // ParseKeys reads what a KeyFile holds.
@@ -67,18 +67,18 @@ func ParseKeys(text string) (*Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Keys{open: own}
+	keys := &Keys{open: own}
 	for _, identity := range own {
 		switch own := identity.(type) {
 		case *age.X25519Identity:
-			k.seal = append(k.seal, own.Recipient())
+			keys.seal = append(keys.seal, own.Recipient())
 			secret.Add(own.String())
 		case *age.HybridIdentity:
-			k.seal = append(k.seal, own.Recipient())
+			keys.seal = append(keys.seal, own.Recipient())
 			secret.Add(own.String())
 		}
 	}
-	return k, nil
+	return keys, nil
 }
 
 func makeKey(path string) ([]byte, error) {
@@ -105,12 +105,12 @@ var (
 )
 
 // sealed returns a text that only hosts of the home can read, compressed. Nil keys leave it as it is.
-func (k *Keys) sealed(text []byte) ([]byte, error) {
-	if k == nil {
+func (keys *Keys) sealed(text []byte) ([]byte, error) {
+	if keys == nil {
 		return text, nil
 	}
 	var b bytes.Buffer
-	w, err := age.Encrypt(&b, k.seal...)
+	w, err := age.Encrypt(&b, keys.seal...)
 	if err == nil {
 		_, err = w.Write(compressor().EncodeAll(text, nil))
 	}
@@ -121,14 +121,14 @@ func (k *Keys) sealed(text []byte) ([]byte, error) {
 }
 
 // opened returns the text that was sealed.
-func (k *Keys) opened(data []byte) ([]byte, error) {
+func (keys *Keys) opened(data []byte) ([]byte, error) {
 	switch sealed := bytes.HasPrefix(data, []byte("age-encryption.org/")); {
-	case sealed != (k != nil):
+	case sealed != (keys != nil):
 		return nil, errPlain
-	case k == nil:
+	case keys == nil:
 		return data, nil
 	}
-	r, err := age.Decrypt(bytes.NewReader(data), k.open...)
+	r, err := age.Decrypt(bytes.NewReader(data), keys.open...)
 	if errors.As(err, new(*age.NoIdentityMatchError)) {
 		return nil, ErrKey
 	}

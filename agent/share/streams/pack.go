@@ -32,11 +32,11 @@ type pack struct {
 	size  int
 }
 
-func (p *pack) add(n int, text []byte) {
-	if p.From == 0 {
-		p.From = n
+func (packed *pack) add(n int, text []byte) {
+	if packed.From == 0 {
+		packed.From = n
 	}
-	p.To, p.size, p.texts = n, p.size+len(text), append(p.texts, text)
+	packed.To, packed.size, packed.texts = n, packed.size+len(text), append(packed.texts, text)
 }
 
 // shelf is the packs of a stream.
@@ -59,23 +59,23 @@ func (s *Streams) shelf(ctx context.Context, stream string) (h shelf, err error)
 	if h.last, err = s.Newest(ctx, h.name, 0); err != nil || h.last == 0 {
 		return h, err
 	}
-	p, err := h.pack(ctx, h.last)
-	h.to = p.To
+	packed, err := h.pack(ctx, h.last)
+	h.to = packed.To
 	return h, err
 }
 
-func (h *shelf) pack(ctx context.Context, k int) (p pack, err error) {
+func (h *shelf) pack(ctx context.Context, k int) (packed pack, err error) {
 	text, err := h.Get(ctx, h.name, k)
 	if err == nil {
-		p.texts, err = Split(text, &p)
+		packed.texts, err = Split(text, &packed)
 	}
-	if err == nil && len(p.texts) != p.To-p.From+1 {
+	if err == nil && len(packed.texts) != packed.To-packed.From+1 {
 		err = ErrDamaged
 	}
 	if err != nil {
 		err = fmt.Errorf("read pack %d of %s: %w", k, h.stream, err)
 	}
-	return p, err
+	return packed, err
 }
 
 // scan is Scan of the texts in packs.
@@ -85,9 +85,9 @@ func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte) error) 
 		if after == 0 || err != nil {
 			return true
 		}
-		var p pack
-		p, err = h.pack(ctx, before+1)
-		return p.To > after
+		var packed pack
+		packed, err = h.pack(ctx, before+1)
+		return packed.To > after
 	})
 	if err != nil {
 		return after, err
@@ -112,24 +112,24 @@ func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte) error) 
 }
 
 // put adds a text to the pack that is being made, and stores a full pack before.
-func (h *shelf) put(ctx context.Context, p *pack, n int, text []byte) (err error) {
-	if p.size > 0 && p.size+len(text) > MaxText {
-		err = h.close(ctx, p)
+func (h *shelf) put(ctx context.Context, packed *pack, n int, text []byte) (err error) {
+	if packed.size > 0 && packed.size+len(text) > MaxText {
+		err = h.close(ctx, packed)
 	}
-	p.add(n, text)
+	packed.add(n, text)
 	return err
 }
 
 // close stores the pack that is being made.
-func (h *shelf) close(ctx context.Context, p *pack) error {
-	if p.size == 0 {
+func (h *shelf) close(ctx context.Context, packed *pack) error {
+	if packed.size == 0 {
 		return nil
 	}
-	err := h.Create(ctx, h.name, h.last+1, Join(p, p.texts...))
+	err := h.Create(ctx, h.name, h.last+1, Join(packed, packed.texts...))
 	if err == nil {
-		h.last, h.to = h.last+1, p.To
+		h.last, h.to = h.last+1, packed.To
 	}
-	*p = pack{}
+	*packed = pack{}
 	return err
 }
 
@@ -152,7 +152,7 @@ func (s *Streams) Pack(ctx context.Context, stream string, upto int, keep func(t
 
 // gather is Pack while no other host packs or rewrites the stream.
 func (h *shelf) gather(ctx context.Context, upto int, keep func(text []byte) bool) error {
-	var p pack
+	var packed pack
 	first, kept := h.to+1, map[int]bool{}
 	for n := first; n <= upto; n++ {
 		text, err := h.Get(ctx, h.stream, n)
@@ -160,11 +160,11 @@ func (h *shelf) gather(ctx context.Context, upto int, keep func(text []byte) boo
 			return err
 		}
 		kept[n] = keep(text)
-		if err := h.put(ctx, &p, n, text); err != nil {
+		if err := h.put(ctx, &packed, n, text); err != nil {
 			return err
 		}
 	}
-	if err := h.close(ctx, &p); err != nil || upto < first {
+	if err := h.close(ctx, &packed); err != nil || upto < first {
 		return err
 	}
 	return h.Delete(ctx, h.stream, upto, func(n int) bool { return n < first || kept[n] })
@@ -211,7 +211,7 @@ func (s *Streams) Rewrite(
 	if err := s.Drop(ctx, h.name); err != nil { // what was cut short
 		return old.gen, err
 	}
-	var p pack
+	var packed pack
 	kept := map[int]bool{}
 	_, err = s.Scan(ctx, stream, At{}, func(n int, text []byte) error {
 		if n >= newest {
@@ -220,12 +220,12 @@ func (s *Streams) Rewrite(
 		kept[n] = keep(text)
 		now, err := f(text)
 		if err == nil {
-			err = h.put(ctx, &p, n, now)
+			err = h.put(ctx, &packed, n, now)
 		}
 		return err
 	})
 	if err == nil {
-		err = h.close(ctx, &p)
+		err = h.close(ctx, &packed)
 	}
 	if err == nil {
 		err = s.Create(ctx, generations(stream), h.gen, []byte("packs were made anew\n"))

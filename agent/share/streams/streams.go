@@ -188,9 +188,9 @@ func (s *Streams) scanOn(
 }
 
 // large names the stream that has the pieces of a large text. The name tells nothing to somebody who cannot open it.
-func (s *Streams) large(ctx context.Context, stream string, h blobs.Hash) (string, error) {
+func (s *Streams) large(ctx context.Context, stream string, hash blobs.Hash) (string, error) {
 	salt, err := s.salt(ctx)
-	return stream + "/texts/" + blobs.Sum(append(salt, h[:]...)).String(), err
+	return stream + "/texts/" + blobs.Sum(append(salt, hash[:]...)).String(), err
 }
 
 const saltStream = "salt"
@@ -217,8 +217,8 @@ func (s *Streams) salt(ctx context.Context) ([]byte, error) {
 
 // PutLarge stores a text of any length; a stream refers to it by its hash. Called again, it goes on where it was cut
 // short.
-func (s *Streams) PutLarge(ctx context.Context, stream string, h blobs.Hash, text []byte) error {
-	name, err := s.large(ctx, stream, h)
+func (s *Streams) PutLarge(ctx context.Context, stream string, hash blobs.Hash, text []byte) error {
+	name, err := s.large(ctx, stream, hash)
 	for n := 1; err == nil; n++ {
 		piece := text[:min(len(text), MaxText)]
 		text = text[len(piece):]
@@ -238,8 +238,8 @@ func (s *Streams) PutLarge(ctx context.Context, stream string, h blobs.Hash, tex
 }
 
 // Large returns the text that PutLarge stored.
-func (s *Streams) Large(ctx context.Context, stream string, h blobs.Hash) (text []byte, err error) {
-	name, err := s.large(ctx, stream, h)
+func (s *Streams) Large(ctx context.Context, stream string, hash blobs.Hash) (text []byte, err error) {
+	name, err := s.large(ctx, stream, hash)
 	for n := 1; err == nil; n++ {
 		var piece []byte
 		piece, err = s.Get(ctx, name, n)
@@ -257,8 +257,8 @@ func (s *Streams) Large(ctx context.Context, stream string, h blobs.Hash) (text 
 }
 
 // DropLarge removes a text that PutLarge stored.
-func (s *Streams) DropLarge(ctx context.Context, stream string, h blobs.Hash) error {
-	name, err := s.large(ctx, stream, h)
+func (s *Streams) DropLarge(ctx context.Context, stream string, hash blobs.Hash) error {
+	name, err := s.large(ctx, stream, hash)
 	if err == nil {
 		err = s.Drop(ctx, name)
 	}
@@ -268,8 +268,8 @@ func (s *Streams) DropLarge(ctx context.Context, stream string, h blobs.Hash) er
 // KeepLarge removes the large texts of a stream but those to keep. Nobody may store one meanwhile.
 func (s *Streams) KeepLarge(ctx context.Context, stream string, keep []blobs.Hash) error {
 	var names []string
-	for _, h := range keep {
-		name, err := s.large(ctx, stream, h)
+	for _, hash := range keep {
+		name, err := s.large(ctx, stream, hash)
 		if err != nil {
 			return err
 		}

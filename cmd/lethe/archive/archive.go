@@ -60,56 +60,60 @@ const (
 	window      = 8 << 20
 )
 
-func (m Manifest) String() string {
+func (manifest Manifest) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "lethe archive %d\nkind %s\nself %s\nname %s\n\n", Version, m.Kind, m.Self, m.Name)
-	for _, f := range m.files {
-		b.WriteString(f.String())
+	const head = "lethe archive %d\nkind %s\nself %s\nname %s\n\n"
+	fmt.Fprintf(&b, head, Version, manifest.Kind, manifest.Self, manifest.Name)
+	for _, entry := range manifest.files {
+		b.WriteString(entry.String())
 	}
 	return b.String()
 }
 
-func (f file) String() string { return fmt.Sprintf("%s %d %s\n", f.sum, f.size, f.path) }
+func (entry file) String() string {
+	return fmt.Sprintf("%s %d %s\n", entry.sum, entry.size, entry.path)
+}
 
 // parse reads what String wrote, and nothing else; total is the size of all files.
-func parse(text string) (m Manifest, total int64, err error) {
+func parse(text string) (manifest Manifest, total int64, err error) {
 	version := 0
 	if _, err := fmt.Sscanf(text, "lethe archive %d\n", &version); err == nil && version > Version {
-		return m, 0, fmt.Errorf("the archive has format %d, and this program knows formats up to %d: %w",
+		return manifest, 0, fmt.Errorf("the archive has format %d, and this program knows formats up to %d: %w",
 			version, Version, home.ErrNewer)
 	}
 	head, rest, _ := strings.Cut(text, "\n\n")
-	_, _ = fmt.Sscanf(head, "lethe archive 1\nkind %s\nself %s\nname %s", &m.Kind, &m.Self, &m.Name)
-	_, bad := blobs.ParseHash(m.Self)
-	named := bad == nil && home.ValidName(m.Name)
-	if !named || m.String() != head+"\n\n" {
-		return m, 0, errors.New("its MANIFEST does not begin as one does")
+	const form = "lethe archive 1\nkind %s\nself %s\nname %s"
+	_, _ = fmt.Sscanf(head, form, &manifest.Kind, &manifest.Self, &manifest.Name)
+	_, bad := blobs.ParseHash(manifest.Self)
+	named := bad == nil && home.ValidName(manifest.Name)
+	if !named || manifest.String() != head+"\n\n" {
+		return manifest, 0, errors.New("its MANIFEST does not begin as one does")
 	}
-	if m.Kind != Move && m.Kind != Copy {
-		return m, 0, fmt.Errorf("it is a %q; only a move or a copy can be taken in", m.Kind)
+	if manifest.Kind != Move && manifest.Kind != Copy {
+		return manifest, 0, fmt.Errorf("it is a %q; only a move or a copy can be taken in", manifest.Kind)
 	}
 	last := ""
 	for line := range strings.Lines(rest) {
-		var f file
+		var entry file
 		words := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
 		if len(words) == 3 {
-			f.path = words[2]
-			f.size, _ = strconv.ParseInt(words[1], 10, 64)
-			f.sum, _ = blobs.ParseHash(words[0])
+			entry.path = words[2]
+			entry.size, _ = strconv.ParseInt(words[1], 10, 64)
+			entry.sum, _ = blobs.ParseHash(words[0])
 		}
-		total += f.size
-		isFile := f.String() == line && known(f.path)
-		isSized := f.size >= 0 && total >= 0
-		inOrder := f.path > last
+		total += entry.size
+		isFile := entry.String() == line && known(entry.path)
+		isSized := entry.size >= 0 && total >= 0
+		inOrder := entry.path > last
 		if !isFile || !isSized || !inOrder {
-			return m, 0, fmt.Errorf("its MANIFEST has %.199q, which no archive has there", line)
+			return manifest, 0, fmt.Errorf("its MANIFEST has %.199q, which no archive has there", line)
 		}
-		m.files, last = append(m.files, f), f.path
+		manifest.files, last = append(manifest.files, entry), entry.path
 	}
-	if !slices.ContainsFunc(m.files, func(f file) bool { return f.path == "LIFE.md" }) {
-		return m, 0, errors.New("its MANIFEST lists no LIFE.md")
+	if !slices.ContainsFunc(manifest.files, func(f file) bool { return f.path == "LIFE.md" }) {
+		return manifest, 0, errors.New("its MANIFEST lists no LIFE.md")
 	}
-	return m, total, nil
+	return manifest, total, nil
 }
 
 var paths = sync.OnceValue(func() *regexp.Regexp {
@@ -128,7 +132,7 @@ func known(path string) bool {
 }
 
 // isBlob reports whether the file is a blob, whose path is the same in each home.
-func (f file) isBlob() bool { return strings.HasPrefix(f.path, "blobs/") }
+func (entry file) isBlob() bool { return strings.HasPrefix(entry.path, "blobs/") }
 
 // damaged says that an archive is, unless an error tells of something else.
 func damaged(err error) error {

@@ -159,8 +159,8 @@ func (i *importer) meet() (*journal.Journal, error) {
 	i.was = held.State
 	i.lives = i.here.Elsewhere(i.was) == nil
 	theirs, _ := life.ParseCheckpoint(i.checkpoint())
-	v, err := check.Verify(i.here, i.store, check.VerifyOptions{Against: &theirs})
-	i.seal, i.had = v.Checkpoint, v.Fault == nil
+	verdict, err := check.Verify(i.here, i.store, check.VerifyOptions{Against: &theirs})
+	i.seal, i.had = verdict.Checkpoint, verdict.Fault == nil
 	return held, err
 }
 
@@ -174,34 +174,35 @@ func (i *importer) checkpoint() string {
 func (i *importer) mirrored() bool { return !i.Restore && i.Kind != Move }
 
 // check finds out whether the unpacked files are a life, and continue the life that is here.
-func (i *importer) check() (v check.Verdict, err error) {
+func (i *importer) check() (verdict check.Verdict, err error) {
 	var o check.VerifyOptions
 	if i.was != nil && !i.lives {
 		o.Against = &i.seal
 	}
-	v, err = check.Verify(i.id, i.staged, o)
-	isOlder := v.Fault != nil && v.Sealed < i.seal.Size
+	verdict, err = check.Verify(i.id, i.staged, o)
+	isOlder := verdict.Fault != nil && verdict.Sealed < i.seal.Size
 	if o.Against != nil && isOlder {
-		return v, fmt.Errorf("%s is here already, and the archive is older: it is sealed over %d lines, here %d are",
-			i.here.Name, v.Sealed, i.seal.Size)
+		const older = "%s is here already, and the archive is older: it is sealed over %d lines, here %d are"
+		return verdict, fmt.Errorf(older,
+			i.here.Name, verdict.Sealed, i.seal.Size)
 	}
 	if err != nil {
-		return v, damaged(err)
+		return verdict, damaged(err)
 	}
-	if v.Fault != nil {
-		return v, damaged(v.Fault)
+	if verdict.Fault != nil {
+		return verdict, damaged(verdict.Fault)
 	}
 	i.state, err = home.Fold(i.id, i.staged)
 	if err != nil {
-		return v, damaged(err)
+		return verdict, damaged(err)
 	}
-	endsSealed := v.Unsealed == 0 && v.Torn == 0
-	agrees := i.checkpoint() == v.Checkpoint.String()
+	endsSealed := verdict.Unsealed == 0 && verdict.Torn == 0
+	agrees := i.checkpoint() == verdict.Checkpoint.String()
 	handedOver := i.Kind != Move || i.state.Moved
 	if !endsSealed || !agrees || !handedOver {
-		return v, damaged(errors.New("its MANIFEST, CHECKPOINT and LIFE do not agree"))
+		return verdict, damaged(errors.New("its MANIFEST, CHECKPOINT and LIFE do not agree"))
 	}
-	return v, nil
+	return verdict, nil
 }
 
 // place gives what was unpacked its place: the blobs, then the files of the life, and LIFE last. Until then there is no
@@ -226,11 +227,11 @@ func (i *importer) move() error {
 	if err := durable.SyncAll(i.id.Dir); err != nil {
 		return err
 	}
-	for _, h := range fresh {
-		if err := os.MkdirAll(filepath.Dir(i.store.Path(h)), 0o700); err != nil {
+	for _, hash := range fresh {
+		if err := os.MkdirAll(filepath.Dir(i.store.Path(hash)), 0o700); err != nil {
 			return err
 		}
-		if err := durable.Rename(i.staged.Path(h), i.store.Path(h)); err != nil {
+		if err := durable.Rename(i.staged.Path(hash), i.store.Path(hash)); err != nil {
 			return err
 		}
 	}
@@ -289,15 +290,15 @@ func (i *importer) moveFiles() error {
 func (i *importer) sort() (fresh []blobs.Hash, err error) {
 	var erased []blobs.Blob
 	isOurs := func(b blobs.Blob) bool { return i.was != nil && b.Life == i.Self }
-	err = i.staged.Each(func(h blobs.Hash) error {
-		got, err := i.staged.Get(h)
+	err = i.staged.Each(func(hash blobs.Hash) error {
+		got, err := i.staged.Get(hash)
 		if err != nil {
 			return damaged(err)
 		}
-		is, err := i.store.Get(h)
+		is, err := i.store.Get(hash)
 		switch {
 		case errors.Is(err, blobs.ErrNotFound):
-			fresh = append(fresh, h)
+			fresh = append(fresh, hash)
 			return nil
 		case err != nil || sameTombstone(got.Gone, is.Gone):
 			return err
@@ -305,7 +306,8 @@ func (i *importer) sort() (fresh []blobs.Hash, err error) {
 			erased = append(erased, got)
 			return nil
 		}
-		return fmt.Errorf("blob %s was erased in the archive or in this home, and not in both: erase it in both first", h)
+		const one = "blob %s was erased in the archive or in this home, and not in both: erase it in both first"
+		return fmt.Errorf(one, hash)
 	})
 	if err != nil {
 		return nil, err

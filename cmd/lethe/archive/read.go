@@ -35,16 +35,16 @@ func (i *importer) unpack(in io.Reader) error {
 	}
 	defer z.Close()
 	t := tar.NewReader(z)
-	h, err := t.Next()
+	header, err := t.Next()
 	if errors.Is(err, zstd.ErrMagicMismatch) {
 		return errors.New("it is none that lethe export has written")
 	}
 	if err != nil {
 		return err
 	}
-	isManifest := h.Name == "MANIFEST" && h.Typeflag == tar.TypeReg
-	if !isManifest || h.Size > maxManifest {
-		return fmt.Errorf("it begins with %.99q (%d bytes), and not with a MANIFEST", h.Name, h.Size)
+	isManifest := header.Name == "MANIFEST" && header.Typeflag == tar.TypeReg
+	if !isManifest || header.Size > maxManifest {
+		return fmt.Errorf("it begins with %.99q (%d bytes), and not with a MANIFEST", header.Name, header.Size)
 	}
 	text, err := io.ReadAll(t)
 	if err != nil {
@@ -58,17 +58,17 @@ func (i *importer) unpack(in io.Reader) error {
 	if err := syscall.Statfs(i.dir.Name(), &disk); err == nil && total > int64(disk.Bavail)*int64(disk.Bsize) {
 		return &fs.PathError{Op: fmt.Sprintf("unpack %d MB into", total>>20), Path: i.dir.Name(), Err: syscall.ENOSPC}
 	}
-	for _, f := range i.files {
+	for _, entry := range i.files {
 		switch h, err := t.Next(); {
 		case err == io.EOF:
-			return fmt.Errorf("it ends before %.99q", f.path)
+			return fmt.Errorf("it ends before %.99q", entry.path)
 		case err != nil:
 			return err
-		case h.Name != f.path, h.Typeflag != tar.TypeReg, h.Size != f.size:
+		case h.Name != entry.path, h.Typeflag != tar.TypeReg, h.Size != entry.size:
 			return fmt.Errorf("it has %.99q (type %c, %d bytes) where its MANIFEST lists %.99q (%d bytes)",
-				h.Name, h.Typeflag, h.Size, f.path, f.size)
+				h.Name, h.Typeflag, h.Size, entry.path, entry.size)
 		}
-		if err := i.unpackFile(t, f); err != nil {
+		if err := i.unpackFile(t, entry); err != nil {
 			return err
 		}
 	}
@@ -77,9 +77,9 @@ func (i *importer) unpack(in io.Reader) error {
 
 // ends returns an error unless the archive has no further file, and nothing stands behind its end.
 func ends(files *tar.Reader, unpacked io.Reader) error {
-	switch h, err := files.Next(); {
+	switch header, err := files.Next(); {
 	case err == nil:
-		return fmt.Errorf("its MANIFEST does not list %.99q", h.Name)
+		return fmt.Errorf("its MANIFEST does not list %.99q", header.Name)
 	case err != io.EOF:
 		return err
 	}
@@ -95,21 +95,21 @@ func ends(files *tar.Reader, unpacked io.Reader) error {
 
 // unpackFile writes a file. It refuses a file below a link in the workspace here: a life can make a link that leads
 // elsewhere.
-func (i *importer) unpackFile(data io.Reader, f file) error {
-	dir := path.Dir(f.path)
+func (i *importer) unpackFile(data io.Reader, entry file) error {
+	dir := path.Dir(entry.path)
 	for up := dir; strings.Contains(up, "/"); up = path.Dir(up) {
 		if fi, err := os.Lstat(filepath.Join(i.home.Agents(), i.Self, up)); err == nil && !fi.IsDir() {
 			return &fs.PathError{Op: "import into", Path: up, Err: errors.New("is no directory here: move it away first")}
 		}
 	}
 	mode := fs.FileMode(0o600)
-	if f.isBlob() {
+	if entry.isBlob() {
 		mode = 0o400
 	}
 	if err := i.dir.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	out, err := i.dir.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	out, err := i.dir.OpenFile(entry.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func (i *importer) unpackFile(data io.Reader, f file) error {
 	if closed != nil {
 		return closed
 	}
-	if blobs.Hash(sum.Sum(nil)) != f.sum {
-		return fmt.Errorf("%.99q is not what its MANIFEST says", f.path)
+	if blobs.Hash(sum.Sum(nil)) != entry.sum {
+		return fmt.Errorf("%.99q is not what its MANIFEST says", entry.path)
 	}
 	return nil
 }

@@ -42,12 +42,12 @@ type Summary struct {
 }
 
 // Files counts the files behind the MANIFEST.
-func (m Manifest) Files() int { return len(m.files) }
+func (manifest Manifest) Files() int { return len(manifest.files) }
 
 // Triggers are the files in it that wake the life when it runs.
-func (m Manifest) Triggers() (names []string) {
-	for _, f := range m.files {
-		if name, ok := strings.CutPrefix(f.path, "triggers/"); ok {
+func (manifest Manifest) Triggers() (names []string) {
+	for _, entry := range manifest.files {
+		if name, ok := strings.CutPrefix(entry.path, "triggers/"); ok {
 			names = append(names, name)
 		}
 	}
@@ -134,20 +134,20 @@ func leave(home home.Home, store *blobs.Store, id home.Identity) (*journal.Journ
 
 // gather finds the files of the archive, and reads each for the MANIFEST.
 func (e *exporter) gather(o WriteOptions) (err error) {
-	v, err := check.Verify(e.id, e.store, check.VerifyOptions{})
+	verdict, err := check.Verify(e.id, e.store, check.VerifyOptions{})
 	if err != nil {
 		return err
 	}
-	if v.Fault != nil {
-		return v.Fault
+	if verdict.Fault != nil {
+		return verdict.Fault
 	}
-	if v.Seals == 0 {
+	if verdict.Seals == 0 {
 		return errors.New("nothing of it is sealed yet: run it, and stop it")
 	}
-	e.Checkpoint, e.end, e.Bytes = v.Checkpoint, v.End, 0
+	e.Checkpoint, e.end, e.Bytes = verdict.Checkpoint, verdict.End, 0
 	e.files = []file{{path: "CHECKPOINT"}}
-	for _, h := range v.Reach.Found[:v.Archived] {
-		hex := h.String()
+	for _, hash := range verdict.Reach.Found[:verdict.Archived] {
+		hex := hash.String()
 		e.files = append(e.files, file{path: "blobs/" + hex[:blobs.MinPrefix] + "/" + hex[blobs.MinPrefix:]})
 	}
 	err = fs.WalkDir(os.DirFS(e.id.Dir), ".", func(path string, d fs.DirEntry, err error) error {
@@ -180,17 +180,17 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 }
 
 // look reads a file for the MANIFEST.
-func (e *exporter) look(f *file) (err error) {
-	f.size = math.MaxInt64
-	if f.path == "LIFE.md" {
-		f.size = e.end
+func (e *exporter) look(entry *file) (err error) {
+	entry.size = math.MaxInt64
+	if entry.path == "LIFE.md" {
+		entry.size = e.end
 	}
 	w := io.Discard
 	if e.open {
 		w = new(keyless)
 	}
-	f.sum, f.size, err = e.copy(w, *f)
-	e.Bytes += f.size
+	entry.sum, entry.size, err = e.copy(w, *entry)
+	e.Bytes += entry.size
 	return err
 }
 
@@ -207,19 +207,19 @@ func (k *keyless) Write(p []byte) (int, error) {
 }
 
 // copy writes the first bytes of a file, at most its size, and returns their hash and number.
-func (e *exporter) copy(w io.Writer, f file) (blobs.Hash, int64, error) {
+func (e *exporter) copy(w io.Writer, entry file) (blobs.Hash, int64, error) {
 	var r io.Reader
-	switch f.path {
+	switch entry.path {
 	case "MANIFEST":
 		r = strings.NewReader(e.Manifest.String())
 	case "CHECKPOINT":
 		r = strings.NewReader(e.Checkpoint.String())
 	default:
 		dir := e.id.Dir
-		if f.isBlob() {
+		if entry.isBlob() {
 			dir = e.home.Dir
 		}
-		disk, err := os.Open(filepath.Join(dir, f.path))
+		disk, err := os.Open(filepath.Join(dir, entry.path))
 		if err != nil {
 			return blobs.Hash{}, 0, err
 		}
@@ -227,7 +227,7 @@ func (e *exporter) copy(w io.Writer, f file) (blobs.Hash, int64, error) {
 		r = disk
 	}
 	sum := blake3.New()
-	n, err := io.Copy(io.MultiWriter(sum, w), io.LimitReader(r, f.size))
+	n, err := io.Copy(io.MultiWriter(sum, w), io.LimitReader(r, entry.size))
 	return blobs.Hash(sum.Sum(nil)), n, err
 }
 
@@ -238,14 +238,16 @@ func (e *exporter) pack(w io.Writer) error {
 		return err
 	}
 	t, text := tar.NewWriter(z), []byte(e.Manifest.String())
-	for _, f := range append([]file{{blobs.Sum(text), int64(len(text)), "MANIFEST"}}, e.files...) {
-		h := tar.Header{Name: f.path, Mode: 0o600, Size: f.size, ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg}
+	for _, entry := range append([]file{{blobs.Sum(text), int64(len(text)), "MANIFEST"}}, e.files...) {
+		h := tar.Header{
+			Name: entry.path, Mode: 0o600, Size: entry.size, ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg,
+		}
 		if err := t.WriteHeader(&h); err != nil {
 			return err
 		}
-		sum, _, err := e.copy(t, f)
-		if err == nil && sum != f.sum {
-			err = fmt.Errorf("%s was changed meanwhile: export it again", f.path)
+		sum, _, err := e.copy(t, entry)
+		if err == nil && sum != entry.sum {
+			err = fmt.Errorf("%s was changed meanwhile: export it again", entry.path)
 		}
 		if err != nil {
 			return err
