@@ -1,11 +1,12 @@
-// Package document takes the text out of PDF, Word, Excel and PowerPoint files, for readers of plain text.
+// Package document takes the text out of PDF, Word, Excel, PowerPoint and OpenDocument files, for readers of plain text.
 //
 //	if document.Is(head) {
 //		text, err := document.Text(ctx, whole)
 //	}
 //
-// A line in brackets says where a part begins: [page 3 of 12], [sheet Costs], [slide 2]. The rest is what the
-// document says: a paragraph a line, and a row of a table a line with tabs between its cells.
+// A line in brackets stands before each part: [page 3 of 12], [sheet Costs], [slide 2], [comments]. The rest is the text of
+// the document: a paragraph a line, and a row of a table a line with tabs between its cells. A formula without a stored
+// value stands for itself, and hidden sheets and slides are marked so.
 //
 // Files come from strangers, so they are parsed in a worker, which has no files, no network, and bounded memory and
 // time. What a file unpacks to is bounded, too.
@@ -36,11 +37,15 @@ const (
 func init() { worker.Register("document", extract) }
 
 var begins = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:%PDF-|PK\x03\x04(?s:.*)(?:\[Content_Types\]\.xml|_rels/|word/|xl/|ppt/))`)
+	return regexp.MustCompile(`^(?:%PDF-|PK\x03\x04(?s:.*)(?:\[Content_Types\]\.xml|_rels/|word/|xl/|ppt/|` +
+		`mimetypeapplication/vnd\.oasis\.opendocument\.))`)
 })
 
+// ole begins files of Office before 2007, and encrypted ones of today.
+const ole = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
+
 // Is reports whether a file that begins with head, 8 KiB of it, may be a document.
-func Is(head []byte) bool { return begins().Match(head) }
+func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(ole)) || begins().Match(head) }
 
 // Text returns the text of a document: valid UTF-8, at most 8 MiB, without control characters but newlines and tabs.
 // An error tells the fault of the file: it is damaged, encrypted, too large, or without text.
@@ -58,9 +63,12 @@ func extract(in io.Reader, out io.Writer) error {
 		return err
 	}
 	var text text
-	if bytes.HasPrefix(file, []byte("PK")) {
+	switch {
+	case bytes.HasPrefix(file, []byte(ole)):
+		err = oldOffice(file)
+	case bytes.HasPrefix(file, []byte("PK")):
 		err = text.office(file)
-	} else {
+	default:
 		err = text.pdf(file)
 	}
 	switch {
@@ -75,7 +83,16 @@ func extract(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// text gathers what a document says.
+// oldOffice says why a file of OLE is not read.
+func oldOffice(file []byte) error {
+	encrypted := bytes.Contains(file, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00"))
+	if encrypted {
+		return errors.New("it is encrypted: ask for a copy without a password")
+	}
+	return errors.New("it is a file of Office before 2007: ask for a copy as .docx, .xlsx or .pptx")
+}
+
+// text gathers the text of a document.
 type text struct {
 	bytes.Buffer
 	says bool // something beside the marks
@@ -84,7 +101,7 @@ type text struct {
 // mark begins a part of the document.
 func (t *text) mark(format string, args ...any) { fmt.Fprintf(t, "["+format+"]\n", args...) }
 
-// add appends what the document says, with what could harm a reader left out.
+// add appends text of the document without characters that could harm a reader.
 func (t *text) add(s string) error {
 	if t.Len()+len(s) > maxText {
 		return errFull

@@ -3,6 +3,7 @@ package document
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -22,7 +23,11 @@ func office(tb testing.TB, parts ...string) []byte {
 	var file bytes.Buffer
 	archive := zip.NewWriter(&file)
 	for i := 0; i < len(parts); i += 2 {
-		part, err := archive.Create(parts[i])
+		header := &zip.FileHeader{Name: parts[i], Method: zip.Deflate}
+		if parts[i] == "mimetype" {
+			header.Method = zip.Store
+		}
+		part, err := archive.CreateHeader(header)
 		lethetest.Must(tb, err)
 		_, err = part.Write([]byte(parts[i+1]))
 		lethetest.Must(tb, err)
@@ -58,12 +63,43 @@ lines</t></is></c></row><row r="3"><c r="B3" t="s"><v>1</v></c><c r="C3" s="1"><
 		"xl/worksheets/b.xml", `<worksheet><sheetData><row><c r="ZZZZZZ1"><v>5</v></c></row></sheetData></worksheet>`)
 }
 
+// formed is a PDF whose page draws a form, which has resources of its own.
+func formed() []byte {
+	stream := func(dict, text string) string {
+		return fmt.Sprintf("<<%s/Length %d>>stream\n%s\nendstream", dict, len(text), text)
+	}
+	const fonts = "/Font<</F 6 0 R>>"
+	objects := []string{
+		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<<" + fonts + "/XObject<</X 5 0 R>>>>>>",
+		stream("", "BT /F 10 Tf 50 700 Td (before) Tj ET q 1 0 0 1 0 -100 cm /X Do Q BT /F 10 Tf 50 500 Td (behind) Tj ET"),
+		stream("/Type/XObject/Subtype/Form/Matrix[1 0 0 1 0 -20]/Resources<<"+fonts+"/XObject<</Y 7 0 R>>>>", "BT /F 10 Tf 50 700 Td (in the form) Tj ET /Y Do"),
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>", stream("/Subtype/Image", "x"),
+	}
+	var file bytes.Buffer
+	file.WriteString("%PDF-1.4\n")
+	var places []int
+	for i, object := range objects {
+		places = append(places, file.Len())
+		fmt.Fprintf(&file, "%d 0 obj\n%s\nendobj\n", i+1, object)
+	}
+	table := file.Len()
+	fmt.Fprintf(&file, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for _, place := range places {
+		fmt.Fprintf(&file, "%010d 00000 n \n", place)
+	}
+	fmt.Fprintf(&file, "trailer\n<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table)
+	return file.Bytes()
+}
+
 func TestText(t *testing.T) {
 	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	t.Parallel()
 	report, err := os.ReadFile("testdata/report.pdf")
 	lethetest.Must(t, err)
-	slide := `<p:sld><a:p><a:r><a:t>Plan</a:t></a:r></a:p></p:sld>`
+	slide := func(attribute, text string) string {
+		return "<p:sld " + attribute + "><a:p><a:r><a:t>" + text + "</a:t></a:r></a:p></p:sld>"
+	}
 	for name, c := range map[string]struct {
 		file []byte
 		want string
@@ -75,8 +111,34 @@ func TestText(t *testing.T) {
 			"Costs & \treasons \nItem \tCost \t\n[footnotes]\na note\n"},
 		"excel": {excel(t), "[sheet Costs]\nItem\t\ttwo lines\n\tServers\t900.5\t2024-01-01\t2024-01-01 18:00:00\tTRUE\t12\n" +
 			"[sheet Other ] [sheet Costs]\n5\n"},
-		"slides": {office(t, "ppt/slides/slide1.xml", slide, "ppt/slides/slide2.xml", slide),
-			"[slide 1]\nPlan\n[slide 2]\nPlan\n"},
+		"slides in their order": {office(t, "ppt/slides/slide1.xml", slide("", "Plan"), "ppt/slides/slide3.xml", slide(`show="0"`, "More"),
+			"ppt/slides/slide7.xml", slide("", "removed"), "ppt/notesSlides/notesSlide1.xml", slide("", "say hello"),
+			"ppt/slides/_rels/slide1.xml.rels", `<Relationships><Relationship Id="r" Type="x/notesSlide" `+
+				`Target="../notesSlides/notesSlide1.xml"/></Relationships>`,
+			"ppt/presentation.xml", `<p:presentation xmlns:p="urn:p" xmlns:r="urn:r"><p:sldIdLst><p:sldId id="256" r:id="rId3"/>`+
+				`<p:sldId id="257" r:id="rId1"/></p:sldIdLst></p:presentation>`,
+			"ppt/_rels/presentation.xml.rels", `<Relationships><Relationship Id="rId1" Type="x/slide" Target="slides/slide1.xml"/>`+
+				`<Relationship Id="rId3" Type="x/slide" Target="/ppt/slides/slide3.xml"/></Relationships>`),
+			"[slide 1, hidden]\nMore\n[slide 2]\nPlan\n[notes of slide 2]\nsay hello\n"},
+		"text boxes and moved text once": {word(t, `<w:p><mc:Choice><w:t>box</w:t></mc:Choice><mc:Fallback><w:t>box</w:t>`+
+			`</mc:Fallback></w:p><w:p><w:moveFrom><w:t>moved</w:t></w:moveFrom><w:moveTo><w:t>moved</w:t></w:moveTo></w:p>`+
+			`<w:p><w:t>e</w:t><w:noBreakHyphen/><w:t>mail</w:t></w:p>`), "box\nmoved\ne-mail\n[footnotes]\na note\n"},
+		"what stands beside a text": {office(t, "word/document.xml", `<w:p><w:t>text</w:t></w:p>`, "word/header2.xml", `<w:p><w:t>Draft</w:t></w:p>`,
+			"word/header1.xml", `<w:p><w:t>Draft</w:t></w:p>`, "word/comments.xml", `<w:comment><w:p><w:t>really?</w:t></w:p></w:comment>`),
+			"text\n[comments]\nreally?\n[header]\nDraft\n"},
+		"formulas, remarks, hidden sheets": {office(t, "xl/workbook.xml", `<workbook xmlns:r="urn:r"><sheets>`+
+			`<sheet name="S" state="hidden" r:id="r"/></sheets></workbook>`,
+			"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="r" Target="worksheets/a.xml"/></Relationships>`,
+			"xl/worksheets/a.xml", `<worksheet><sheetData><row><c r="A1"><v>2</v></c><c r="B1"><f>A1*3</f></c></row></sheetData></worksheet>`,
+			"xl/comments1.xml", `<comments><commentList><comment ref="B1"><text><r><t>a guess</t></r></text></comment></commentList></comments>`),
+			"[sheet S, hidden]\n2\t=A1*3\n[comments]\nB1\ta guess\n"},
+		"an open document": {office(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", `<o:c><text:tracked-changes>`+
+			`<text:p>gone</text:p></text:tracked-changes><text:h>Head</text:h><text:p>One<text:s text:c="2"/>two
+			<text:span>three</text:span><office:annotation><text:p>why?</text:p></office:annotation></text:p>`+
+			`<table:table table:name="T"><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell>`+
+			`<text:p>b</text:p></table:table-cell></table:table-row></table:table></o:c>`),
+			"Head\nOne  two three [comment: why? ] \n[table T]\na \tb \t\n"},
+		"a form on a page": {formed(), "[page 1 of 1]\nbefore\nin the form\nbehind\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -64,21 +64,50 @@ type pen struct {
 	out           strings.Builder
 	page, line, m matrix // to the page from the text; where the line begins, and the next glyph
 	saved         []matrix
-	fonts         map[string]*font
+	resources     pdf.Value
+	fonts         map[string]*font // of resources
+	depth         int              // forms within forms
 	font          *font
 	size, leading float64
 	end, base     float64 // where on the page the last glyph ends, and how high it stands
 }
 
 func textOf(page pdf.Page) string {
-	p := &pen{page: still, line: still, m: still, fonts: map[string]*font{}}
+	p := &pen{page: still, line: still, m: still, resources: page.Resources(), fonts: map[string]*font{}}
 	if contents := page.V.Key("Contents"); !contents.IsNull() {
-		pdf.Interpret(contents, func(stack *pdf.Stack, op string) { p.do(page, stack, op) })
+		pdf.Interpret(contents, p.do)
 	}
 	return p.out.String() + "\n"
 }
 
-func (p *pen) do(page pdf.Page, stack *pdf.Stack, op string) {
+// maxDepth bounds forms within forms.
+const maxDepth = 8
+
+// draw writes down a form: a part of a page that stands by itself, as printed pages have for what is half transparent.
+func (p *pen) draw(form pdf.Value) {
+	if form.Key("Subtype").Name() != "Form" || p.depth == maxDepth {
+		return
+	}
+	before := *p
+	p.depth++
+	if own := form.Key("Matrix"); own.Len() == len(still) {
+		var placed matrix
+		for i := range placed {
+			placed[i] = own.Index(i).Float64()
+		}
+		p.page = p.page.after(placed)
+	}
+	if own := form.Key("Resources"); !own.IsNull() {
+		p.resources, p.fonts = own, map[string]*font{}
+	}
+	p.saved = nil
+	pdf.Interpret(form, p.do)
+	p.page, p.saved, p.line, p.m = before.page, before.saved, before.line, before.m
+	p.resources, p.fonts, p.font, p.size, p.leading = before.resources, before.fonts, before.font, before.size, before.leading
+	p.depth = before.depth
+}
+
+func (p *pen) do(stack *pdf.Stack, op string) {
 	args := make([]pdf.Value, stack.Len())
 	numbers := matrix{}
 	for i := len(args) - 1; i >= 0; i-- {
@@ -112,12 +141,14 @@ func (p *pen) do(page pdf.Page, stack *pdf.Stack, op string) {
 	case "Tf":
 		name := args[0].Name()
 		if p.fonts[name] == nil {
-			p.fonts[name] = newFont(page.Font(name))
+			p.fonts[name] = newFont(pdf.Font{V: p.resources.Key("Font").Key(name)})
 		}
 		p.font, p.size = p.fonts[name], numbers[1]
 	case "'", `"`:
 		p.move(0, -p.leading)
 		p.show(args[len(args)-1].RawString())
+	case "Do":
+		p.draw(p.resources.Key("XObject").Key(args[0].Name()))
 	case "Tj":
 		p.show(args[0].RawString())
 	case "TJ":

@@ -15,8 +15,9 @@ import (
 // workbook holds the parts of an Excel file that its sheets share.
 type workbook struct {
 	Sheets []struct {
-		Name string `xml:"name,attr"`
-		ID   string `xml:"id,attr"` // of Parts
+		Name  string `xml:"name,attr"`
+		ID    string `xml:"id,attr"` // of Parts
+		State string `xml:"state,attr"`
 	} `xml:"sheets>sheet"`
 	Properties struct {
 		From1904 string `xml:"date1904,attr"`
@@ -48,6 +49,7 @@ type cell struct {
 	Kind   string  `xml:"t,attr"`
 	Style  int     `xml:"s,attr"`
 	Value  string  `xml:"v"`
+	Rule   string  `xml:"f"`
 	Inline content `xml:"is"`
 }
 
@@ -63,7 +65,11 @@ func (t *text) sheets(a *archive) error {
 		}
 	}
 	for _, s := range b.Sheets {
-		t.mark("sheet %s", strings.Join(strings.Fields(clean(s.Name)), " "))
+		hidden := ""
+		if s.State == "hidden" || s.State == "veryHidden" {
+			hidden = ", hidden"
+		}
+		t.mark("sheet %s%s", strings.Join(strings.Fields(clean(s.Name)), " "), hidden)
 		for _, p := range b.Parts {
 			if p.ID != s.ID {
 				continue
@@ -73,6 +79,28 @@ func (t *text) sheets(a *archive) error {
 				name = p.Target
 			}
 			if err := t.rows(a, name[1:], &b); err != nil {
+				return err
+			}
+		}
+	}
+	return t.remarks(a)
+}
+
+// remarks adds the comments on cells of all sheets.
+func (t *text) remarks(a *archive) error {
+	for _, name := range a.named("xl/comments*.xml") {
+		var comments struct {
+			All []struct {
+				At   string  `xml:"ref,attr"`
+				Text content `xml:"text"`
+			} `xml:"commentList>comment"`
+		}
+		if err := a.parse(name, &comments); err != nil {
+			return err
+		}
+		t.mark("comments")
+		for _, c := range comments.All {
+			if err := t.add(c.At + "\t" + strings.Join(strings.Fields(c.Text.String()), " ") + "\n"); err != nil {
 				return err
 			}
 		}
@@ -125,9 +153,13 @@ var dateFormat = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:"[^"]*"|\[[^\]]*\]|\\.|[^ymdhs"\[\\])*[ymdhs]`)
 })
 
-// shown renders a cell in one line: its text, TRUE or FALSE, a day and time, or the number as it is stored.
+// shown renders a cell in one line: its text, TRUE or FALSE, a day and time, or the number as it is stored. A formula
+// without a value is shown itself.
 func (b *workbook) shown(c cell) string {
 	text := c.Value + c.Inline.String()
+	if text == "" && c.Rule != "" {
+		text = "=" + c.Rule
+	}
 	number, err := strconv.ParseFloat(c.Value, 64)
 	index := int(number)
 	switch {
