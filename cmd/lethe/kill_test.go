@@ -47,11 +47,8 @@ func TestKillBetweenAnyTwoWrites(t *testing.T) {
 	whole := newMortal(t, server.URL, "")
 	whole.trace = filepath.Join(t.TempDir(), "trace")
 	whole.live()
-	trace, err := os.ReadFile(whole.trace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writes := strings.Split(strings.TrimSpace(string(trace)), "\n")
+	trace := lethetest.Read(t, whole.trace)
+	writes := strings.Split(strings.TrimSpace(trace), "\n")
 	if len(writes) < 80 {
 		t.Fatalf("the life has only %d writes:\n%s", len(writes), trace)
 	}
@@ -128,18 +125,11 @@ var errDead = errors.New("the daemon is dead")
 // live tells the story to one daemon after the other, until it is told, then
 // asks the question and checks what is left.
 func (m *mortal) live() {
-	if err := os.MkdirAll(m.home, 0o700); err != nil {
-		m.fail("%v", err)
-		return
-	}
 	config := fmt.Sprintf("[model]\nbase_url = %q\nname = \"rehearsal\"\n", m.url)
 	if !canConfine() {
 		config += "[tools]\nbash = \"trusted\"\n"
 	}
-	if err := os.WriteFile(filepath.Join(m.home, "config.toml"), []byte(config), 0o600); err != nil {
-		m.fail("%v", err)
-		return
-	}
+	lethetest.Write(m, filepath.Join(m.home, "config.toml"), config)
 	deaths := []string{m.moment, m.again, ""}
 	for i, death := range deaths {
 		err := m.serve(death, i == len(deaths)-1)

@@ -49,17 +49,17 @@ func setUp(e *testscript.Env) error {
 //	edit FILE OLD NEW          replace bytes in a file
 //	until REGEXP PROGRAM ARG...  run it again and again until stdout matches
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"code":    scriptCode,
-	"start":   scriptStart,
-	"daemon":  scriptDaemon,
-	"signal":  scriptSignal,
-	"exits":   scriptExits,
-	"await":   scriptAwait,
-	"count":   scriptCount,
-	"capture": scriptCapture,
-	"put":     scriptPut,
-	"edit":    scriptEdit,
-	"until":   scriptUntil,
+	"code":    atLeast(2, scriptCode),
+	"start":   atLeast(2, scriptStart),
+	"daemon":  atLeast(1, scriptDaemon),
+	"signal":  atLeast(2, scriptSignal),
+	"exits":   atLeast(2, scriptExits),
+	"await":   atLeast(2, scriptAwait),
+	"count":   atLeast(3, scriptCount),
+	"capture": atLeast(3, scriptCapture),
+	"put":     atLeast(2, scriptPut),
+	"edit":    atLeast(3, scriptEdit),
+	"until":   atLeast(2, scriptUntil),
 }
 
 // patience is how long a script waits for what has to happen. What has to happen
@@ -70,15 +70,27 @@ const (
 	soon     = 20 * time.Second
 )
 
+// atLeast is a command of scripts with so many arguments, or more.
+func atLeast(
+	least int, run func(ts *testscript.TestScript, args []string),
+) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg {
+			ts.Fatalf("called wrongly: see scriptCommands")
+		}
+		need(ts, args, least)
+		run(ts, args)
+	}
+}
+
 // need stops a script that calls a command wrongly.
-func need(ts *testscript.TestScript, neg bool, args []string, least int) {
-	if neg || len(args) < least {
+func need(ts *testscript.TestScript, args []string, least int) {
+	if len(args) < least {
 		ts.Fatalf("called wrongly: see scriptCommands")
 	}
 }
 
-func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2)
+func scriptCode(ts *testscript.TestScript, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -119,8 +131,7 @@ func jobOf(ts *testscript.TestScript, name string) *job {
 	return j
 }
 
-func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2)
+func scriptStart(ts *testscript.TestScript, args []string) {
 	name := args[0]
 	path, err := exec.LookPath(args[1])
 	ts.Check(err)
@@ -162,9 +173,8 @@ func environment(ts *testscript.TestScript) []string {
 	return env
 }
 
-func scriptDaemon(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 1)
-	scriptStart(ts, false, append([]string{args[0], "lethe", "run"}, args[1:]...))
+func scriptDaemon(ts *testscript.TestScript, args []string) {
+	scriptStart(ts, append([]string{args[0], "lethe", "run"}, args[1:]...))
 	j := jobOf(ts, args[0])
 	scriptWait(ts, args[0]+" is ready", func() bool {
 		select {
@@ -186,8 +196,7 @@ func scriptWait(ts *testscript.TestScript, what string, ok func() bool) {
 
 var signalNames = map[string]os.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP}
 
-func scriptSignal(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2)
+func scriptSignal(ts *testscript.TestScript, args []string) {
 	sig, ok := signalNames[args[0]]
 	if !ok {
 		ts.Fatalf("no signal %s", args[0])
@@ -195,8 +204,7 @@ func scriptSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(jobOf(ts, args[1]).cmd.Process.Signal(sig))
 }
 
-func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2)
+func scriptExits(ts *testscript.TestScript, args []string) {
 	limit := patience
 	if len(args) > 2 && args[2] == "soon" {
 		limit = soon
@@ -219,8 +227,7 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // scriptUntil is for what a program shows of another process's state.
-func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2)
+func scriptUntil(ts *testscript.TestScript, args []string) {
 	re, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
 	began := time.Now()
@@ -242,51 +249,43 @@ func matches(ts *testscript.TestScript, file, expr string) (text string, all [][
 	return string(data), re.FindAllStringSubmatch(string(data), -1)
 }
 
-func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2)
+func scriptAwait(ts *testscript.TestScript, args []string) {
 	n := 1
 	if len(args) > 2 {
-		var err error
-		n, err = strconv.Atoi(args[2])
-		ts.Check(err)
+		n = atoi(ts, args[2])
 	}
-	var last string
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		text, all := matches(ts, args[0], args[1])
 		if len(all) >= n {
 			return
 		}
-		if last = text; time.Now().After(deadline) {
-			ts.Fatalf("waited %v in vain for %q in %s:\n%s", patience, args[1], args[0], last)
+		if time.Now().After(deadline) {
+			ts.Fatalf("waited %v in vain for %q in %s:\n%s", patience, args[1], args[0], text)
 		}
 	}
 }
 
-func scriptCount(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 3)
+func scriptCount(ts *testscript.TestScript, args []string) {
 	text, all := matches(ts, args[1], args[2])
 	if fmt.Sprint(len(all)) != args[0] {
 		ts.Fatalf("%s matches %q %d times, want %s:\n%s", args[1], args[2], len(all), args[0], text)
 	}
 }
 
-func scriptCapture(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 3)
-	scriptAwait(ts, false, args[1:])
+func scriptCapture(ts *testscript.TestScript, args []string) {
+	scriptAwait(ts, args[1:])
 	_, all := matches(ts, args[1], args[2])
 	ts.Setenv(args[0], all[0][1])
 }
 
-func scriptPut(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2)
+func scriptPut(ts *testscript.TestScript, args []string) {
 	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	ts.Check(err)
 	_, err = f.WriteString(strings.Join(args[1:], " ") + "\n")
 	ts.Check(errors.Join(err, f.Close()))
 }
 
-func scriptEdit(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 3)
+func scriptEdit(ts *testscript.TestScript, args []string) {
 	path := ts.MkAbs(args[0])
 	text := ts.ReadFile(args[0])
 	if !strings.Contains(text, args[1]) {

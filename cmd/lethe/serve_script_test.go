@@ -12,19 +12,17 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func init() { scriptCommands["http"] = scriptHTTP }
+func init() { scriptCommands["http"] = atLeast(3, scriptHTTP) }
 
 // scriptHTTP sends a request, keeps the answer in http.out and checks the status; 202x100 sends it a hundred times:
 //
 //	http STATUS[xTIMES] METHOD URL [HEADER: VALUE]... [BODY | @FILE]
-func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 3)
+func scriptHTTP(ts *testscript.TestScript, args []string) {
 	want, count, _ := strings.Cut(args[0], "x")
-	times, err := strconv.Atoi(count)
-	if count == "" {
-		times, err = 1, nil
+	times := 1
+	if count != "" {
+		times = atoi(ts, count)
 	}
-	ts.Check(err)
 	for range times {
 		body := ""
 		r, err := http.NewRequest(args[1], args[2], nil)

@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,8 +26,8 @@ import (
 //	tg press USER BUTTON        somebody presses a button under the newest message that has it
 //	tg well                     the bot did nothing that a bot must not do
 func init() {
-	scriptCommands["botapi"] = scriptBotAPI
-	scriptCommands["tg"] = scriptTelegram
+	scriptCommands["botapi"] = atLeast(0, scriptBotAPI)
+	scriptCommands["tg"] = atLeast(1, scriptTelegram)
 }
 
 type botKey struct{}
@@ -49,24 +48,17 @@ func (b *botServer) dm(name string) (botapi.Chat, models.User) {
 	return b.Private(u), u
 }
 
-func scriptBotAPI(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 0)
+func scriptBotAPI(ts *testscript.TestScript, _ []string) {
 	s := botapi.New("")
 	url, end := s.Start()
 	ts.Defer(end)
 	*ts.Value(botKey{}).(*botServer) = botServer{s, map[string]models.User{}}
-	home := ts.MkAbs("home")
-	ts.Check(os.MkdirAll(home, 0o700))
-	f, err := os.OpenFile(filepath.Join(home, "config.toml"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	ts.Check(err)
-	_, err = fmt.Fprintf(f, "[telegram]\nbase_url = %q\n", url)
-	ts.Check(err)
-	ts.Check(f.Close())
+	ts.Check(os.MkdirAll(ts.MkAbs("home"), 0o700))
+	scriptPut(ts, []string{"home/config.toml", fmt.Sprintf("[telegram]\nbase_url = %q", url)})
 	ts.Setenv("TELEGRAM_BOT_TOKEN", s.Token())
 }
 
-func scriptTelegram(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 1)
+func scriptTelegram(ts *testscript.TestScript, args []string) {
 	s := ts.Value(botKey{}).(*botServer)
 	if s.Server == nil {
 		ts.Fatalf("no botapi")
@@ -74,25 +66,25 @@ func scriptTelegram(ts *testscript.TestScript, neg bool, args []string) {
 	rest := args[1:]
 	switch args[0] {
 	case "say":
-		need(ts, neg, rest, 2)
+		need(ts, rest, 2)
 		chat, u := s.dm(rest[0])
 		s.Say(chat, u, rest[1])
 	case "photo":
-		need(ts, neg, rest, 2)
+		need(ts, rest, 2)
 		chat, u := s.dm(rest[0])
 		s.SendPhoto(chat, u, []byte(ts.ReadFile(rest[1])), "what is this?")
 	case "gets":
-		need(ts, neg, rest, 2)
+		need(ts, rest, 2)
 		n := 1
 		if len(rest) > 2 {
 			n = atoi(ts, rest[2])
 		}
 		awaitSent(ts, s, rest[0], rest[1], n)
 	case "capture":
-		need(ts, neg, rest, 3)
+		need(ts, rest, 3)
 		ts.Setenv(rest[0], awaitSent(ts, s, rest[1], rest[2], 1)[1])
 	case "press":
-		need(ts, neg, rest, 2)
+		need(ts, rest, 2)
 		chat, u := s.dm(rest[0])
 		sent := s.Sent(chat)
 		i := len(sent) - 1

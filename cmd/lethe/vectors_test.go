@@ -289,15 +289,16 @@ func next(t *testing.T, dir, name, dialect string) []byte {
 	return body
 }
 
-// read runs docs/reader.py, and returns what it prints and its exit code.
-func read(t *testing.T, args ...string) (out, errs string, code int) {
+// python runs python3 in docs, and returns what it prints and its exit code.
+func python(t *testing.T, args ...string) (out, errs string, code int) {
 	t.Helper()
-	_ = lethetest.Page(t, "reader.py") + lethetest.Page(t, "reader_checks.py") // so that go test takes no result from before they changed
-	cmd := exec.Command("python3", append([]string{"-B", filepath.Join(lethetest.Root(t), "docs", "reader.py")}, args...)...)
-	var stdout, stderr bytes.Buffer
+	_ = lethetest.Page(t, "reader.py") + lethetest.Page(t, "reader_checks.py") // go test takes no result from before a change
+	cmd := exec.Command("python3", append([]string{"-B"}, args...)...)
+	cmd.Dir = filepath.Join(lethetest.Root(t), "docs")
+	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	_ = cmd.Run() // its exit code tells
-	return strings.TrimSuffix(stdout.String(), "\n"), stderr.String(), cmd.ProcessState.ExitCode()
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
 // readAll has docs/reader.py do several things in one process, with a NUL behind what each prints.
@@ -313,7 +314,7 @@ for args in "\n".join(sys.argv[1:]).split("\n;\n"):
 func sameRequests(t *testing.T, home string, want map[string][]byte) {
 	t.Helper()
 	files := slices.Sorted(maps.Keys(want))
-	args, verified := []string{"-B", "-c", readAll}, []string(nil)
+	args, verified := []string{"-c", readAll}, []string(nil)
 	for _, file := range files {
 		name, dialect, _ := strings.Cut(strings.TrimSuffix(file, ".json"), ".")
 		if got := next(t, home, name, dialect); !bytes.Equal(got, want[file]) {
@@ -328,15 +329,11 @@ func sameRequests(t *testing.T, home string, want map[string][]byte) {
 		t.Log("no python3: docs/reader.py is not tested")
 		return
 	}
-	_ = lethetest.Page(t, "reader.py") + lethetest.Page(t, "reader_checks.py") // so that go test takes no result from before they changed
-	cmd := exec.Command("python3", append(append(args, "--verify", home), verified...)...)
-	cmd.Dir = filepath.Join(lethetest.Root(t), "docs")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	printed, err := cmd.Output()
-	outs := strings.Split(string(printed), "\n\x00")
-	if err != nil || len(outs) != len(files)+2 {
-		t.Fatalf("docs/reader.py: %v\n%s\n%s", err, errs.String(), printed)
+	args = append(args, "--verify", home)
+	printed, errs, code := python(t, append(args, verified...)...)
+	outs := strings.Split(printed, "\n\x00")
+	if code != 0 || len(outs) != len(files)+2 {
+		t.Fatalf("docs/reader.py: exit code %d\n%s\n%s", code, errs, printed)
 	}
 	for i, file := range files {
 		if outs[i] != string(want[file]) {
@@ -446,7 +443,7 @@ func TestReaderFindsDamage(t *testing.T) {
 			lethetest.Must(t, err)
 			lines := strings.SplitAfter(lethetest.Read(t, found[0]), "\n")
 			c.change(home, found[0], lines[:len(lines)-1])
-			if out, errs, code := read(t, "--verify", home, "lethe"); code != 6 || !strings.Contains(errs, c.want) {
+			if out, errs, code := python(t, "reader.py", "--verify", home, "lethe"); code != 6 || !strings.Contains(errs, c.want) {
 				t.Errorf("exit %d, %s%s; want %s", code, out, errs, c.want)
 			}
 		})
