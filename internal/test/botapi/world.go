@@ -104,7 +104,8 @@ func (s *Server) Bar(where Chat, out bool) {
 		was, is = is, was
 	}
 	s.push("my_chat_member", map[string]any{
-		"chat": chat.info, "from": models.User{ID: firstUser, FirstName: "Somebody"}, "date": date(), "old_chat_member": was, "new_chat_member": is,
+		"chat": chat.info, "from": models.User{ID: firstUser, FirstName: "Somebody"}, "date": date(),
+		"old_chat_member": was, "new_chat_member": is,
 	})
 }
 

@@ -205,49 +205,34 @@ func (c *claude) conversation() {
 		c.unless(m.Role != last, "messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q "+
 			"roles in a row", m.Role)
 		c.unless(len(m.Content) > 0, "%s: all messages must have non-empty content", at)
-		var calls []object
-		text, thinking, said := "", "", false
+		var message spoken
 		for j, raw := range m.Content {
 			at := fmt.Sprintf("%s.content.%d", at, j)
 			body := c.block(raw, m.Role, at)
 			switch body["type"] {
 			case "text":
-				said, text = true, text+body["text"].(string)
+				message.hasText, message.text = true, message.text+body["text"].(string)
 				if m.Role == "user" {
 					c.say("user", raw)
 				}
 			case "tool_result":
-				id, _ := body["tool_use_id"].(string)
-				c.unless(!said, "%s: tool_result blocks must stand before text", at)
-				c.unless(slices.Contains(open, id),
-					"%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding "+
-						"`tool_use` block in the previous message.", at, id)
-				open = slices.DeleteFunc(open, func(s string) bool { return s == id })
-				c.result(body, at)
+				c.unless(!message.hasText, "%s: tool_result blocks must stand before text", at)
+				open = c.resultOf(open, body, at)
 			case "thinking", "redacted_thinking":
 				c.thought(body, at)
-				thinking += cmp.Or(fmt.Sprint(body["thinking"]), "redacted")
+				message.thinking += cmp.Or(fmt.Sprint(body["thinking"]), "redacted")
 			case "tool_use":
-				id, _ := body["id"].(string)
-				_, isObject := body["input"].(object)
-				c.unless(callID.MatchString(id) && !ids[id], "%s.tool_use.id: `tool_use` ids must be unique: %s", at, id)
-				c.unless(isObject, "%s.tool_use.input: Input should be a valid dictionary", at)
-				ids[id] = true
-				args, _ := json.Marshal(body["input"])
-				calls = append(calls, object{"id": id, "type": "function", "function": object{"name": body["name"], "arguments": string(args)}})
+				message.calls = append(message.calls, c.called(ids, body, at))
 			}
 			c.behind(m.Role, body)
 		}
-		c.unless(len(open) == 0, "%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s", at, strings.Join(open, ", "))
+		c.unless(len(open) == 0, "%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s", at,
+			strings.Join(open, ", "))
 		if m.Role == "assistant" {
-			reply := object{"role": "assistant", "content": text}
-			if len(calls) > 0 {
-				reply["tool_calls"], reply["reasoning_content"] = calls, cmp.Or(thinking, "not thought")
-			}
-			c.chat = append(c.chat, reply)
+			c.chat = append(c.chat, message.reply())
 		}
 		open = nil
-		for _, call := range calls {
+		for _, call := range message.calls {
 			open = append(open, call["id"].(string))
 		}
 		last = m.Role
@@ -255,6 +240,44 @@ func (c *claude) conversation() {
 	c.unless(last == "user", "This model does not support assistant message prefill. The conversation must end with a user message.")
 	c.unless(c.marks <= 4, "A maximum of 4 blocks with cache_control may be provided. Found %d.", c.marks)
 	c.begun()
+}
+
+// spoken is the content of one message.
+type spoken struct {
+	text, thinking string
+	hasText        bool
+	calls          []object
+}
+
+// reply is the message as the offline model reads it.
+func (s spoken) reply() object {
+	reply := object{"role": "assistant", "content": s.text}
+	if len(s.calls) > 0 {
+		reply["tool_calls"], reply["reasoning_content"] = s.calls, cmp.Or(s.thinking, "not thought")
+	}
+	return reply
+}
+
+// resultOf reads a tool_result, and returns the open calls without the one that it answers.
+func (c *claude) resultOf(open []string, body object, at string) []string {
+	id, _ := body["tool_use_id"].(string)
+	c.unless(slices.Contains(open, id),
+		"%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding "+
+			"`tool_use` block in the previous message.", at, id)
+	c.result(body, at)
+	return slices.DeleteFunc(open, func(s string) bool { return s == id })
+}
+
+// called reads a tool_use as a call for the offline model. ids are all so far.
+func (c *claude) called(ids map[string]bool, body object, at string) object {
+	id, _ := body["id"].(string)
+	_, isObject := body["input"].(object)
+	c.unless(callID.MatchString(id) && !ids[id], "%s.tool_use.id: `tool_use` ids must be unique: %s", at, id)
+	c.unless(isObject, "%s.tool_use.input: Input should be a valid dictionary", at)
+	ids[id] = true
+	args, _ := json.Marshal(body["input"])
+	function := object{"name": body["name"], "arguments": string(args)}
+	return object{"id": id, "type": "function", "function": function}
 }
 
 // begun checks that with a budget each reply of the turn that goes on begins with thinking.

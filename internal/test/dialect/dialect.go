@@ -180,9 +180,12 @@ func (s *Server) ask(ctx context.Context, request object) (answer answer, status
 		if err := json.Unmarshal([]byte("{"+data), &e); err != nil {
 			panic(err)
 		}
-		answer.input, answer.output, answer.thought = max(answer.input, e.Usage.Input), max(answer.output, e.Usage.Output), max(answer.thought, e.Usage.Details.Reasoning)
+		answer.input, answer.output = max(answer.input, e.Usage.Input), max(answer.output, e.Usage.Output)
+		answer.thought = max(answer.thought, e.Usage.Details.Reasoning)
 		for _, c := range e.Choices {
-			answer.text, answer.reasoning, answer.finish = answer.text+c.Delta.Content, answer.reasoning+c.Delta.Reasoning, answer.finish+c.Finish
+			answer.text += c.Delta.Content
+			answer.reasoning += c.Delta.Reasoning
+			answer.finish += c.Finish
 			for _, piece := range c.Delta.Calls {
 				if piece.Index == len(answer.calls) {
 					answer.calls = append(answer.calls, piece.call)

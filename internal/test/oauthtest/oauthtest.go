@@ -2,6 +2,7 @@
 package oauthtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -31,58 +32,15 @@ func Refresh(n int64) string { return fmt.Sprintf("refresh-token-number-%04d", n
 func New(t *testing.T, tools http.Handler) *Server {
 	server := &Server{}
 	server.Lasts.Store(3600)
-	answer := func(w http.ResponseWriter, status int, v any) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(v)
-	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, 200, map[string]any{"resource": server.URL + "/mcp", "authorization_servers": []string{server.URL}})
-	})
-	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
-		page := server.Authorize
-		if page == "" {
-			page = server.URL + "/authorize"
-		}
-		answer(w, 200, map[string]any{
-			"issuer": server.URL, "authorization_endpoint": page, "token_endpoint": server.URL + "/token",
-			"registration_endpoint": server.URL + "/register", "code_challenge_methods_supported": []string{"S256"},
-		})
-	})
-	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
-		var client map[string]any
-		_ = json.NewDecoder(r.Body).Decode(&client)
-		client["client_id"] = "lethe-client"
-		answer(w, 201, client)
-	})
-	mux.HandleFunc("/authorize", func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		back := url.Values{"code": {"code of " + q.Get("client_id")}, "state": {q.Get("state")}}
-		http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
-	})
-	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
-		right := false
-		switch r.FormValue("grant_type") {
-		case "authorization_code":
-			right = r.FormValue("code") == "code of lethe-client" && r.FormValue("code_verifier") != ""
-		case "refresh_token":
-			newest := Refresh(server.Issued.Load())
-			right = r.FormValue("refresh_token") == newest && !server.Ended.Load()
-		}
-		if !right {
-			answer(w, 400, map[string]any{"error": "invalid_grant", "error_description": "not " + r.FormValue("refresh_token")})
-			return
-		}
-		n := server.Issued.Add(1)
-		answer(w, 200, map[string]any{
-			"access_token": Token(n), "token_type": "Bearer", "expires_in": server.Lasts.Load(),
-			"refresh_token": Refresh(n),
-		})
-	})
+	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", server.describe)
+	mux.HandleFunc("/.well-known/oauth-authorization-server", server.describeAuthority)
+	mux.HandleFunc("/register", register)
+	mux.HandleFunc("/authorize", authorize)
+	mux.HandleFunc("/token", server.token)
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
-		n := server.Issued.Load()
-		if n <= server.Revoked.Load() || r.Header.Get("Authorization") != "Bearer "+Token(n) {
+		newest := server.Issued.Load()
+		if newest <= server.Revoked.Load() || r.Header.Get("Authorization") != "Bearer "+Token(newest) {
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
 		}
@@ -94,6 +52,56 @@ func New(t *testing.T, tools http.Handler) *Server {
 		server.Close()
 	})
 	return server
+}
+
+func answer(w http.ResponseWriter, status int, value map[string]any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value)
+}
+
+func (s *Server) describe(w http.ResponseWriter, _ *http.Request) {
+	answer(w, 200, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL}})
+}
+
+func (s *Server) describeAuthority(w http.ResponseWriter, _ *http.Request) {
+	answer(w, 200, map[string]any{
+		"issuer": s.URL, "token_endpoint": s.URL + "/token",
+		"authorization_endpoint": cmp.Or(s.Authorize, s.URL+"/authorize"),
+		"registration_endpoint":  s.URL + "/register", "code_challenge_methods_supported": []string{"S256"},
+	})
+}
+
+func register(w http.ResponseWriter, r *http.Request) {
+	var client map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&client)
+	client["client_id"] = "lethe-client"
+	answer(w, 201, client)
+}
+
+func authorize(w http.ResponseWriter, r *http.Request) {
+	asked := r.URL.Query()
+	back := url.Values{"code": {"code of " + asked.Get("client_id")}, "state": {asked.Get("state")}}
+	http.Redirect(w, r, asked.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+}
+
+func (s *Server) token(w http.ResponseWriter, r *http.Request) {
+	right := false
+	switch r.FormValue("grant_type") {
+	case "authorization_code":
+		right = r.FormValue("code") == "code of lethe-client" && r.FormValue("code_verifier") != ""
+	case "refresh_token":
+		newest := Refresh(s.Issued.Load())
+		right = r.FormValue("refresh_token") == newest && !s.Ended.Load()
+	}
+	if !right {
+		answer(w, 400, map[string]any{"error": "invalid_grant", "error_description": "not " + r.FormValue("refresh_token")})
+		return
+	}
+	n := s.Issued.Add(1)
+	answer(w, 200, map[string]any{
+		"access_token": Token(n), "token_type": "Bearer", "expires_in": s.Lasts.Load(), "refresh_token": Refresh(n),
+	})
 }
 
 // Browse opens an address as a browser does, and returns the address that it is sent to, without opening that.
