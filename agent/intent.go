@@ -45,7 +45,7 @@ func (c *caller) intend(pending pendingCall, sole bool) (in intent) {
 		c.reach.Know(c.known())
 		in.files, in.err = c.Tools.Attach(effect.Files, c.ID.Name)
 		if in.err == nil {
-			in.line = c.Notice(effect.Text, chat.Notify(c.View.Notify, effect.Text, effect.Room)...)
+			in.line = c.Notice(effect.Text, chat.Notify(c.Notify, effect.Text, effect.Room)...)
 		}
 	case tools.Child:
 		var room string
