@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -33,7 +32,7 @@ func (l *lossy) Create(ctx context.Context, stream string, n int, data []byte) e
 // Where the directory of a file cannot be made for sure, its end is not written in place of all of it.
 func TestBridgePlaceEndsAtTheFirstFailure(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
+	a := first(t)
 	at := a.Bridge("telegram")
 	lethetest.Must(t, at.place("inbox.jsonl", []byte("one\n"), 0))
 	mended := lethetest.Break(t, a.home.Dir, func(_ durable.Stage, op, path string) error {
@@ -54,8 +53,8 @@ func TestBridgePlaceEndsAtTheFirstFailure(t *testing.T) {
 // A bridge knows its own text for its own after a lost answer, and no line of it stands twice.
 func TestBridgeLosesAnAnswer(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+	a := first(t)
+	b := a.beside("b")
 	loses := &lossy{Store: a.streams.Store, stream: "bridges/telegram"}
 	a.streams.Store = loses
 	inbox := func(h *host) string { return filepath.Join(h.home.Dir, "bridges", "telegram", "inbox.jsonl") }

@@ -13,7 +13,7 @@ import (
 
 // What this host keeps of the others, and what stands in their rooms, may be of any bytes.
 func FuzzFiles(f *testing.F) {
-	a := newHost(f, lethetest.Dir(f), "a", false)
+	a := first(f)
 	lethetest.Must(f, a.Sync(f.Context()))
 	ctx := context.Background()
 	name, err := filepath.Glob(filepath.Join(a.home.Dir, "share", "host-*"))
@@ -76,7 +76,7 @@ func FuzzFiles(f *testing.F) {
 
 // What other hosts say in a store that is not sealed may be of any bytes.
 func FuzzTexts(f *testing.F) {
-	a := newHost(f, lethetest.Dir(f), "a", false)
+	a := first(f)
 	lethetest.Must(f, a.connect())
 	bridge := a.Bridge("telegram")
 	f.Add([]byte(`{"label":"b","at":"2026-11-20T12:57:16Z","every_ns":10000000000}`))

@@ -38,7 +38,7 @@ var warm sync.Once
 func timed(t *testing.T, test func(*testing.T)) {
 	t.Parallel()
 	warm.Do(func() { // what packs texts makes channels when it is first used, which no bubble may own
-		a := newHost(t, lethetest.Dir(t), "a", false)
+		a := first(t)
 		lethetest.Must(t, a.connect())
 		stream := leaseStream(a.Host.ID)
 		lethetest.Must(t, a.streams.Create(t.Context(), stream, 1, []byte("hello")))
@@ -67,7 +67,7 @@ func (h *host) hasRun(name string) bool {
 	return slices.Contains(h.ran, name)
 }
 
-func newHost(t testing.TB, store, name string, standby bool) *host {
+func newHost(t testing.TB, store, name string) *host {
 	t.Helper()
 	dir, err := home.Open(filepath.Join(lethetest.Dir(t), name))
 	lethetest.Must(t, err)
@@ -76,7 +76,21 @@ func newHost(t testing.TB, store, name string, standby bool) *host {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := New(&dir, Config{URL: "file://" + store}, texts, log.With("host", name))
 	t.Cleanup(func() { s.Close() })
-	return &host{TB: t, Cluster: s, store: texts, home: dir, standby: standby}
+	return &host{TB: t, Cluster: s, store: texts, home: dir}
+}
+
+// first returns a host of a store of its own.
+func first(t testing.TB) *host { return newHost(t, lethetest.Dir(t), "a") }
+
+// beside returns another host of the same store, with the same key.
+func (h *host) beside(name string) *host {
+	h.Helper()
+	return newHost(h.TB, strings.TrimPrefix(h.conf.URL, "file://"), name).join(h)
+}
+
+func (h *host) standsBy() *host {
+	h.standby = true
+	return h
 }
 
 // run is what a host that stands by has identities do.
@@ -129,9 +143,8 @@ func (h *host) boot(name string) home.Identity {
 // A host that stands by takes the lives of one that is silent, and not of one that is there, nor what somebody has stopped.
 func TestStandby(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		store := lethetest.Dir(t)
-		a := newHost(t, store, "a", false)
-		b := newHost(t, store, "b", true).join(a)
+		a := first(t)
+		b := a.beside("b").standsBy()
 		ada, bob := a.boot("ada"), a.boot("bob")
 		j, err := journal.Hold(a.home, bob, a.store, nil)
 		lethetest.Must(t, err)
@@ -157,9 +170,8 @@ func TestStandby(t *testing.T) {
 // A host that is drained stops what it runs, and one that stands by takes it at once.
 func TestDrain(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		store := lethetest.Dir(t)
-		a := newHost(t, store, "a", false)
-		b := newHost(t, store, "b", true).join(a)
+		a := first(t)
+		b := a.beside("b").standsBy()
 		a.boot("ada")
 		done := make(chan error, 1)
 		go func() { done <- a.Serve(t.Context(), nil) }()
@@ -179,7 +191,7 @@ func TestDrain(t *testing.T) {
 // A copy of a home is another host: it does not go on with the lives of the one that it was copied from.
 func TestCopyOfTheHome(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
+	a := first(t)
 	ada := a.boot("ada")
 	copied := filepath.Join(lethetest.Dir(t), "copy")
 	lethetest.Must(t, os.CopyFS(copied, os.DirFS(a.home.Dir)))
@@ -194,8 +206,7 @@ func TestCopyOfTheHome(t *testing.T) {
 // A home comes back from the store: all of it from silent hosts, nothing from those that are there, or as it was at a time.
 func TestRestore(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		store := lethetest.Dir(t)
-		a := newHost(t, store, "a", false)
+		a := first(t)
 		ada := a.boot("ada")
 		line := []byte("[USER:ann 2026-11-20T12:57:16Z] hello\n")
 		_, _, err := chat.Append(chat.Path(a.home.Dir, "dev"), line)
@@ -215,7 +226,7 @@ func TestRestore(t *testing.T) {
 		lethetest.Eventually(t, "a is there", func() bool { all, err := a.Hosts(t.Context()); return err == nil && len(all) > 0 })
 		var got []Restored
 		tell := func(r Restored) { got = append(got, r) }
-		b := newHost(t, store, "b", false).join(a)
+		b := a.beside("b")
 		lethetest.Must(t, b.Restore(t.Context(), tell))
 		if len(got) != 1 || got[0].Here {
 			t.Errorf("restored from a host that is there: %+v", got)
@@ -229,7 +240,7 @@ func TestRestore(t *testing.T) {
 			t.Errorf("%+v, and then: %s", got[1], rest)
 		}
 
-		c := newHost(t, store, "c", false).join(a)
+		c := a.beside("c")
 		lethetest.Must(t, c.RestoreAt(t.Context(), c.store, then, tell))
 		lethetest.Holds(t, chat.Path(c.home.Dir, "dev"), string(line))
 		there := c.home.Identity(ada.Self, "ada")
@@ -244,9 +255,8 @@ func TestRestore(t *testing.T) {
 // Hosts that spend at once see what each other has put aside.
 func TestLedger(t *testing.T) {
 	t.Parallel()
-	store := lethetest.Dir(t)
-	a := newHost(t, store, "a", false)
-	b := newHost(t, store, "b", false).join(a)
+	a := first(t)
+	b := a.beside("b")
 	books := make([]*budget.Ledger, 2)
 	for k, h := range []*host{a, b} {
 		books[k] = budget.NewLedger(h.home.Dir)
@@ -265,7 +275,7 @@ func TestLedger(t *testing.T) {
 	lethetest.Must(t, books[1].Put(account("two", 2)))
 	lethetest.Must(t, books[0].Read())
 	lethetest.Must(t, books[0].Replace([]budget.Account{books[0].Accounts["two"], account("one", 5)}))
-	c := newHost(t, store, "c", false).join(a)
+	c := a.beside("c")
 	late := budget.NewLedger(c.home.Dir)
 	late.Remote = c.Ledger()
 	for _, l := range []*budget.Ledger{books[1], late} {
@@ -279,9 +289,8 @@ func TestLedger(t *testing.T) {
 // A bridge is at one host; another one goes on with its files when that one is silent, and then that one can write no more.
 func TestBridge(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		store := lethetest.Dir(t)
-		a := newHost(t, store, "a", false)
-		b := newHost(t, store, "b", false).join(a)
+		a := first(t)
+		b := a.beside("b")
 		there := func(h *host, name string) string {
 			return filepath.Join(h.home.Dir, "bridges", "telegram", name)
 		}
@@ -318,7 +327,7 @@ func TestBridge(t *testing.T) {
 		for range wholeEvery + 1 {
 			lethetest.Must(t, write(b, next, "peers/42.json", "{\"n\":1}\n", false))
 		}
-		c := newHost(t, store, "c", false).join(a)
+		c := a.beside("c")
 		lethetest.Must(t, c.Bridge("telegram").Begin())
 		lethetest.Holds(t, there(c, "peers/42.json"), "{\"n\":1}\n")
 		lethetest.Holds(t, there(c, "inbox.jsonl"), lethetest.Read(t, there(b, "inbox.jsonl")))
@@ -328,7 +337,7 @@ func TestBridge(t *testing.T) {
 // The roster takes no line that is none, and the newest of a life counts.
 func TestRoster(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
+	a := first(t)
 	lethetest.Must(t, a.connect())
 	self := strings.Repeat("ab", 32)
 	for _, l := range []Life{{Self: self, Name: "ada", Custody: 1}, {Self: self, Name: "ada", Custody: 0},

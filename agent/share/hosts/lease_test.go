@@ -25,8 +25,8 @@ import (
 // A drained host says so itself until it begins again; what it ran is taken at once, and what people have stopped is not.
 func TestDrainedAndBack(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", true)
-		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
+		a := first(t).standsBy()
+		b := a.beside("b").standsBy()
 		ada, bob := a.boot("ada"), a.boot("bob")
 		j, err := journal.Hold(a.home, bob, a.store, nil)
 		lethetest.Must(t, errors.Join(err, j.Stop("request"), j.Close()))
@@ -74,7 +74,7 @@ func TestDrainedAndBack(t *testing.T) {
 // A host that was not there for a month is none.
 func TestForgottenHost(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
+		a := first(t)
 		lethetest.Must(t, a.connect())
 		text, _ := json.Marshal(lease{Label: "old", At: time.Now().Add(-forgetAfter - time.Hour)})
 		lethetest.Must(t, a.streams.Create(t.Context(), leaseStream("old"), 1, text))
@@ -94,8 +94,8 @@ func TestForgottenHost(t *testing.T) {
 // A host that is alone renews its lease more seldom, and says so; it asks for no number that it knows.
 func TestLeaseWhileAlone(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
-		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		a := first(t)
+		b := a.beside("b")
 		var asks atomic.Int32
 		a.streams.Store = watched{a.streams.Store, func(stream string) {
 			if stream == leaseStream(a.Host.ID) {
@@ -133,7 +133,7 @@ func (w watched) Newest(ctx context.Context, stream string, after int) (int, err
 // A host that cannot serve says why: one that ended without a word would lose its lives to hosts that stand by.
 func TestServeTellsWhyItCannot(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
+	a := first(t)
 	lethetest.Write(t, filepath.Join(a.home.Dir, "share", "serving.lock", "in the way"), "")
 	if err := a.Serve(t.Context(), nil); !errors.Is(err, syscall.EISDIR) {
 		t.Error(err)
@@ -146,8 +146,8 @@ func TestServeTellsWhyItCannot(t *testing.T) {
 // Who only talks in a home shares its rooms, and neither says that the host is there nor keeps a daemon from it.
 func TestFollow(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
-		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		a := first(t)
+		b := a.beside("b")
 		lethetest.Must(t, b.connect())
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -168,7 +168,7 @@ func TestFollow(t *testing.T) {
 // A bridge by itself says that its host is there, until a daemon does; when that is drained, the bridge ends.
 func TestAttend(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
+		a := first(t)
 		beside := New(&home.Home{Dir: a.home.Dir}, a.conf, a.store, a.log)
 		done := make(chan error)
 		go func() { done <- beside.Follow(t.Context(), nil, true) }()
@@ -197,8 +197,8 @@ func TestAttend(t *testing.T) {
 // A bridge on a host without a daemon ends, too, when somebody drains the host, and others see that it has left.
 func TestAttendAloneIsDrained(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
-		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		a := first(t)
+		b := a.beside("b")
 		a.boot("ada")
 		lethetest.Must(t, b.Sync(t.Context()))
 		lethetest.Must(t, b.tell(t.Context(), askedRoom, asked{Drain: a.Host.ID})) // said before it began
@@ -245,7 +245,7 @@ func TestOneHost(t *testing.T) {
 // A home says that its store is away, and that it is back.
 func TestAway(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
+	a := first(t)
 	lethetest.Must(t, a.connect())
 	dir := strings.TrimPrefix(a.conf.URL, "file://")
 	store, err := share.Open(a.conf.URL, 50*time.Millisecond)
@@ -277,8 +277,8 @@ func (s slow) Create(ctx context.Context, stream string, n int, data []byte) err
 // A host goes on saying that it is there while it takes lives over.
 func TestLeaseDuringTakeover(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
-		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
+		a := first(t)
+		b := a.beside("b").standsBy()
 		a.boot("ada")
 		lethetest.Must(t, b.connect())
 		s := slow{b.streams.Store, make(chan struct{})}
@@ -302,7 +302,7 @@ func TestLeaseDuringTakeover(t *testing.T) {
 // Who ends does not wait for a store that is away.
 func TestEndWhileAway(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
+	a := first(t)
 	ada := a.boot("ada")
 	dir := strings.TrimPrefix(a.conf.URL, "file://")
 	lethetest.Must(t, os.Rename(dir, dir+"-gone"))
@@ -326,7 +326,7 @@ func TestEndWhileAway(t *testing.T) {
 // A host whose key is another one than before leaves what it said of itself to be read by the others.
 func TestLeaseOfAnotherKey(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
+	a := first(t)
 	lethetest.Must(t, a.connect())
 	lethetest.Must(t, a.renew(t.Context(), time.Minute, false))
 	keys := a.streams.Keys

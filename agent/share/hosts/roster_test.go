@@ -31,8 +31,8 @@ func (h *host) mirror(id home.Identity) home.Identity {
 // A life that was removed is begun anew by no host, and goes from the disks of all, but not while it runs there.
 func TestRemoved(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
-		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		a := first(t)
+		b := a.beside("b")
 		ada := a.boot("ada")
 		lethetest.Must(t, b.Sync(t.Context()))
 		here := b.mirror(ada)
@@ -73,8 +73,8 @@ func TestRemoved(t *testing.T) {
 // A life that has come back is run again.
 func TestTakenTwice(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
-		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
+		a := first(t)
+		b := a.beside("b").standsBy()
 		a.boot("ada")
 		defer b.serve()()
 		for n := 1; n <= 2; n++ {
@@ -105,8 +105,8 @@ func (h *host) all() []Life {
 // What was not told when a life was taken is told when it is held; and a line counts that was said before.
 func TestToldLater(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+	a := first(t)
+	b := a.beside("b")
 	ada := a.boot("ada")
 	lethetest.Must(t, b.Sync(t.Context()))
 	b.lives.OnTaken = func(home.Identity, streams.Host, int) {}
@@ -127,9 +127,8 @@ func TestToldLater(t *testing.T) {
 // A host that died when it had taken a life, and had not told, is found by who is said to have it, and by who takes it.
 func TestFoundByOthers(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	store := strings.TrimPrefix(a.conf.URL, "file://")
-	b, c := newHost(t, store, "b", false).join(a), newHost(t, store, "c", false).join(a)
+	a := first(t)
+	b, c := a.beside("b"), a.beside("c")
 	ada := a.boot("ada")
 	for k, find := range []func(from string) error{
 		func(string) error { _, err := journal.Hold(a.home, ada, a.store, nil); return err },
@@ -157,8 +156,8 @@ func TestFoundByOthers(t *testing.T) {
 // Of two lives that were booted under one name while their hosts were apart, the second one is not shared.
 func TestOneName(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+	a := first(t)
+	b := a.beside("b")
 	other, err := home.Boot(b.home, b.store, home.BootOptions{Name: "ada"})
 	lethetest.Must(t, err)
 	a.boot("ada")
@@ -178,7 +177,7 @@ func TestOneName(t *testing.T) {
 // What does not run is shared, too.
 func TestSharesWhatDoesNotRun(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
+		a := first(t)
 		ada, err := home.Boot(a.home, a.store, home.BootOptions{Name: "ada"})
 		lethetest.Must(t, err)
 		defer a.serve()()
@@ -189,8 +188,8 @@ func TestSharesWhatDoesNotRun(t *testing.T) {
 // What was erased elsewhere while nothing served here goes from this disk later, once; of what this host has nothing is to go.
 func TestRereadLater(t *testing.T) {
 	timed(t, func(t *testing.T) {
-		a := newHost(t, lethetest.Dir(t), "a", false)
-		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		a := first(t)
+		b := a.beside("b")
 		ada := a.boot("ada")
 		here := b.mirror(ada)
 		own := b.boot("bob")
@@ -228,12 +227,12 @@ func TestRereadLater(t *testing.T) {
 // What was removed later is told, and the rest is as it was.
 func TestRestoreWithoutTheRemoved(t *testing.T) {
 	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
+	a := first(t)
 	bob := a.boot("bob")
 	a.boot("ada")
 	then := time.Now()
 	lethetest.Must(t, a.home.Remove(a.store, bob))
-	c := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "c", false).join(a)
+	c := a.beside("c")
 	got := map[string]Restored{}
 	lethetest.Must(t, c.RestoreAt(t.Context(), c.store, then, func(r Restored) { got[r.Name] = r }))
 	if !got["ada"].Here || got["bob"].Here || !strings.Contains(got["bob"].Why, "it was removed") {

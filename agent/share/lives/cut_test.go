@@ -121,10 +121,7 @@ func TestFirstShareCutShort(t *testing.T) {
 // A life that went on alone while [share] was not configured is stored from where it was left, with its texts.
 func TestLivedOnAlone(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a, b := newHost(t, store, nil, "a"), newHost(t, store, nil, "b")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
+	store, a, b, ada := two(t)
 	a.held(ada, func(j *journal.Journal) { a.notes(j, "shared") })
 	a.alone(ada, func(j *journal.Journal) {
 		a.notes(j, "alone", strings.Repeat("large ", 100_000))
@@ -154,10 +151,7 @@ func TestLivedOnAlone(t *testing.T) {
 // A store that was emptied, or is another one, is not gone on with, until somebody says so.
 func TestAnotherStore(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a := newHost(t, store, nil, "a")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
+	store, a, ada := one(t)
 	a.held(ada, func(j *journal.Journal) { a.notes(j, "one") })
 	newest, _ := store.Newest(t.Context(), Stream(ada.Self), 0)
 	right := store.Bytes(Stream(ada.Self), newest)
@@ -171,7 +165,8 @@ func TestAnotherStore(t *testing.T) {
 	a.held(ada, func(j *journal.Journal) { lethetest.Must(t, j.Stop("request")) })
 	emptied := memstore.New()
 	a.Streams.Store = emptied
-	if _, err = a.hold(ada); !errors.Is(err, streams.ErrLess) {
+	_, err := a.hold(ada)
+	if !errors.Is(err, streams.ErrLess) {
 		t.Fatalf("an emptied store is gone on with: %v", err)
 	}
 	lethetest.Words(t, err.Error(), "remove "+positionFile(ada))
@@ -190,10 +185,7 @@ func TestAnotherStore(t *testing.T) {
 // Taking a life that is here changes nothing. One that was cut short is sound, and is settled at its next opening.
 func TestTakeCutShort(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a, b := newHost(t, store, nil, "a"), newHost(t, store, nil, "b")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
-	lethetest.Must(t, err)
+	store, a, b, ada := two(t, "dev")
 	work := filepath.Join(ada.Dir, "workspace", "work")
 	lethetest.Write(t, work, "stored\n")
 	a.held(ada, func(j *journal.Journal) {
@@ -203,7 +195,7 @@ func TestTakeCutShort(t *testing.T) {
 	lethetest.Write(t, work, "changed since\n")
 	lethetest.Must(t, a.take(ada))
 	lethetest.Holds(t, work, "changed since\n")
-	_, err = life.LoadKey(b.Home.Dir) // another one than that of the newest seal
+	_, err := life.LoadKey(b.Home.Dir) // another one than that of the newest seal
 	lethetest.Must(t, err)
 	lethetest.Must(t, b.take(ada))
 	b.sound(ada)
@@ -283,10 +275,7 @@ func TestWorkspaceInTheWay(t *testing.T) {
 func TestCheckWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		a := newHost(t, store, nil, "a")
-		ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-		lethetest.Must(t, err)
+		store, a, ada := one(t)
 		a.held(ada, func(j *journal.Journal) {
 			answer := 9 * time.Second
 			asked, away := 0, 0
@@ -325,10 +314,7 @@ func TestCheckWaits(t *testing.T) {
 // Segments go to the store as they are cut: what a life has is never in memory as a whole.
 func TestSegmentsOneByOne(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a := newHost(t, store, nil, "a")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
+	_, a, ada := one(t)
 	a.held(ada, func(j *journal.Journal) {
 		one, err := a.store.Put(blobs.Meta{}, bytes.Repeat([]byte("1"), 400_000))
 		lethetest.Must(t, err)
@@ -345,10 +331,7 @@ func TestSegmentsOneByOne(t *testing.T) {
 // workspace.
 func TestStopped(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a := newHost(t, store, nil, "a")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
+	store, a, ada := one(t)
 	stopped := func(want bool) {
 		t.Helper()
 		if is, err := a.Lives.Stopped(t.Context(), ada.Self); is != want || err != nil {
@@ -387,10 +370,7 @@ func TestStopped(t *testing.T) {
 // What this host sent before, and what came late, is not another host's.
 func TestOwnComesLate(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a := newHost(t, store, nil, "a")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
+	_, a, ada := one(t)
 	a.held(ada, func(j *journal.Journal) { a.notes(j, "one") })
 	a.held(ada, func(j *journal.Journal) {
 		s := Segment{Self: ada.Self, Host: a.Host, After: a.last.at.Mark, Nonce: "late"}

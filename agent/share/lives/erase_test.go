@@ -125,10 +125,7 @@ func TestErasedCutShort(t *testing.T) {
 // A check says which lives are mirrors, and finds no fault with them.
 func TestCheckMirror(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a, b := newHost(t, store, nil, "a"), newHost(t, store, nil, "b")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
+	_, a, b, ada := two(t)
 	a.held(ada, func(j *journal.Journal) {
 		a.notes(j, "one")
 		lethetest.Must(t, j.Stop("request"))

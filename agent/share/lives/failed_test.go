@@ -13,17 +13,13 @@ import (
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/memstore"
 )
 
 // A life that comes here has no name before all that it needs is there: neither where it cannot be kept how far it was
 // read, nor where the list of its workspace cannot be read, since an empty workspace would be stored over that one.
 func TestSettleEndsAtTheFirstFailure(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a := newHost(t, store, nil, "a")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
-	lethetest.Must(t, err)
+	store, a, ada := one(t, "dev")
 	lethetest.Write(t, filepath.Join(ada.Dir, "workspace", "file"), "work\n")
 	a.held(ada, func(j *journal.Journal) { lethetest.Must(t, j.Stop("request")) })
 	for _, name := range []string{"shared.json", workspaceFile} {
@@ -49,10 +45,7 @@ func TestSettleEndsAtTheFirstFailure(t *testing.T) {
 // While what was restored is still marked as a mirror, how far it was read stays known.
 func TestRestoreEndsAtTheFirstFailure(t *testing.T) {
 	defer func() { durable.Fault = nil }()
-	store := memstore.New()
-	a, b := newHost(t, store, nil, "a"), newHost(t, store, nil, "b")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
+	_, a, b, ada := two(t)
 	a.held(ada, func(*journal.Journal) {})
 	there := b.Home.Identity(ada.Self, "ada")
 	lethetest.Must(t, os.MkdirAll(there.Dir, 0o700))
@@ -62,7 +55,7 @@ func TestRestoreEndsAtTheFirstFailure(t *testing.T) {
 		}
 		return nil
 	}
-	err = b.Restore(t.Context(), there, b.store, time.Now())
+	err := b.Restore(t.Context(), there, b.store, time.Now())
 	durable.Fault = nil
 	if _, missing := os.Stat(positionFile(there)); !errors.Is(err, syscall.EIO) || missing != nil {
 		t.Errorf("%v; how far it was read: %v", err, missing)

@@ -78,6 +78,23 @@ func newHost(t testing.TB, store share.Store, keys *streams.Keys, name string) *
 	return h
 }
 
+// one returns a store, and a host with an identity, which hears rooms.
+func one(t testing.TB, rooms ...string) (store *memstore.Store, a *host, ada home.Identity) {
+	t.Helper()
+	store = memstore.New()
+	a = newHost(t, store, nil, "a")
+	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada", Rooms: rooms})
+	lethetest.Must(t, err)
+	return store, a, ada
+}
+
+// two is one, and another host.
+func two(t testing.TB, rooms ...string) (store *memstore.Store, a, b *host, ada home.Identity) {
+	t.Helper()
+	store, a, ada = one(t, rooms...)
+	return store, a, newHost(t, store, nil, "b"), ada
+}
+
 func (h *host) hold(id home.Identity) (*journal.Journal, error) {
 	return journal.Hold(h.Home, h.Home.Identity(id.Self, id.Name), h.store, nil)
 }
@@ -136,8 +153,7 @@ func TestTake(t *testing.T) {
 	lethetest.Write(t, filepath.Join(work, ".gitignore"), "*.o\n")
 	lethetest.Must(t, os.Symlink("/etc/passwd", filepath.Join(work, "link")))
 	a.held(ada, func(j *journal.Journal) {
-		lethetest.Must(t, j.Commit(journal.Record{Event: event.Joined{Room: "dev", First: &event.First{}},
-			Texts: []journal.Text{{Gist: "joined", Data: []byte("You hear dev.")}}}))
+		lethetest.Must(t, j.Commit(journal.Told(event.Joined{Room: "dev", First: &event.First{}}, "joined", "You hear dev.")))
 		lethetest.Must(t, j.Commit(note("small")))
 		lethetest.Must(t, j.Commit(note(large)))
 		lethetest.Must(t, j.Stop("request"))
@@ -197,10 +213,7 @@ func TestTake(t *testing.T) {
 // A host that was asleep while its life was taken can do nothing any more, and what it had recorded is set aside.
 func TestFenced(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a, b := newHost(t, store, nil, "a"), newHost(t, store, nil, "b")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
+	_, a, b, ada := two(t)
 	j, err := a.hold(ada)
 	lethetest.Must(t, err)
 	lethetest.Must(t, j.Commit(note("one")))

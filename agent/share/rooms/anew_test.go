@@ -57,8 +57,7 @@ func TestLost(t *testing.T) {
 }
 
 func lost(t *testing.T, harm func(t *testing.T, share, old string), restarted, other bool) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	_, a, b := two(t)
 	many := func(r *Rooms, what string) (text string) {
 		for n := range 30 { // more than a reader remembers
 			text += strings.Repeat(what, n+1) + " of " + r.Host.ID + "\n"
@@ -136,8 +135,7 @@ func TestLeftovers(t *testing.T) {
 
 // What stood in chats before the stream was read is said, also where lines of others are like some of it.
 func TestJoined(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	_, a, b := two(t)
 	a.echo(t, "dev", "from a\nthe same\n")
 	a.sync(t)
 	b.echo(t, "dev", "from b\nthe same\n")
@@ -147,8 +145,7 @@ func TestJoined(t *testing.T) {
 
 // Who edits a room, of which much is said elsewhere meanwhile, says nothing again but what is new.
 func TestEditedMeanwhile(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	_, a, b := two(t)
 	a.echo(t, "dev", "one\ntwo\nthree\n")
 	a.sync(t)
 	b.sync(t)

@@ -89,8 +89,7 @@ func TestErased(t *testing.T) {
 
 // Two hosts that erase at once, and one that has lost what it knew, undo nothing of each other.
 func TestErasedByTwo(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	_, a, b := two(t)
 	const other = "another secret"
 	a.echo(t, "dev", word+"\n"+other+"\n")
 	a.sync(t)
@@ -108,8 +107,7 @@ func TestErasedByTwo(t *testing.T) {
 
 // Hosts that write while another one erases do not stop it.
 func TestErasedBesideOthers(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	store, a, b := two(t)
 	a.echo(t, "dev", word+"\n")
 	a.sync(t)
 	b.sync(t)
@@ -170,8 +168,7 @@ func TestErasedCutShort(t *testing.T) {
 
 // A room is read though a file that it names is not in the store: an erasure was cut short when it was to be replaced.
 func TestFileMissing(t *testing.T) {
-	store := memstore.New()
-	a, c := newHost(t, store, "a"), newHost(t, store, "c")
+	_, a, c := two(t)
 	h, err := a.Store.Put(blobs.Meta{At: time.Now(), Gist: "a picture", Life: "ada"}, []byte("a picture"))
 	lethetest.Must(t, err)
 	line := fmt.Sprintf("see hash=%s\n", h)

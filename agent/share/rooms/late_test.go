@@ -19,7 +19,6 @@ import (
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/memstore"
 )
 
 // again is the host as another process has it.
@@ -52,8 +51,7 @@ func (r *Rooms) late(t testing.TB) []string {
 // What a program appends to a file that was replaced is said: whatever it is, however late, and by a later process. The
 // replaced file goes when the program has closed it.
 func TestLate(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	_, a, b := two(t)
 	cmd := exec.Command("sh", "-c", `exec 3>>"$0"; while read -r l; do echo "$l" >&3; echo done; done; printf last >&3`,
 		chat.Path(b.Dir, "dev"))
 	in, err := cmd.StdinPipe()
@@ -107,8 +105,7 @@ type killed struct{}
 
 // A room that is a link to a file of several users stays one, also where others were faster.
 func TestLinked(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	_, a, b := two(t)
 	target := filepath.Join(lethetest.Dir(t), "team.md")
 	lethetest.Must(t, os.WriteFile(target, nil, 0o600))
 	lethetest.Must(t, os.Chmod(target, 0o660))
@@ -166,8 +163,7 @@ func TestKilled(t *testing.T) {
 }
 
 func killedAt(t *testing.T, step int, lost string) bool {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	store, a, b := two(t)
 	a.echo(t, "dev", "one\n")
 	a.sync(t)
 	b.sync(t)
@@ -234,8 +230,7 @@ func TestAppendedOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := memstore.New()
-			a, b := newHost(t, store, "a"), newHost(t, store, "b")
+			_, a, b := two(t)
 			a.echo(t, "dev", "one\n")
 			a.sync(t)
 			b.sync(t)
@@ -267,8 +262,7 @@ func TestAppendedOnce(t *testing.T) {
 // Two processes of one host and one of another race: they post, and programs append to files that they have open all the
 // time. Each line stands there once.
 func TestProcesses(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	_, a, b := two(t)
 	const each = 30
 	var all sync.WaitGroup
 	for n, r := range []*Rooms{a, a.again(), b} {

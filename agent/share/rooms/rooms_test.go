@@ -21,6 +21,13 @@ import (
 	"lethe/internal/test/memstore"
 )
 
+// two returns a store and its hosts.
+func two(t testing.TB) (store *memstore.Store, a, b *Rooms) {
+	t.Helper()
+	store = memstore.New()
+	return store, newHost(t, store, "a"), newHost(t, store, "b")
+}
+
 func newHost(t testing.TB, store share.Store, name string) *Rooms {
 	t.Helper()
 	dir := filepath.Join(lethetest.Dir(t), name)
@@ -74,8 +81,7 @@ func TestPostLooksAtItsRoom(t *testing.T) {
 
 // What is appended at one host stands at all, in one order, also with blank lines, and where hosts were faster.
 func TestSync(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	_, a, b := two(t)
 	a.echo(t, "dev", "one\n\n two\r\n")
 	a.sync(t)
 	b.sync(t)
@@ -96,8 +102,7 @@ func TestSync(t *testing.T) {
 
 // A file that somebody saved with another past gets the past of all hosts back, and what is new in it is said.
 func TestEdited(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	_, a, b := two(t)
 	a.echo(t, "dev", "[USER:ann 2026-11-20T12:57:16Z] the first\n[USER:ann 2026-11-20T12:57:17Z] the second\n")
 	a.sync(t)
 	b.sync(t)
@@ -113,8 +118,7 @@ func TestEdited(t *testing.T) {
 
 // A post stands once, whoever makes it, however often, and whatever answers are lost.
 func TestPost(t *testing.T) {
-	store := memstore.New()
-	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	store, a, b := two(t)
 	a.echo(t, "dev", "hello\n")
 	a.sync(t)
 	b.sync(t)
