@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	_ "unsafe" // for linkname
 
 	"golang.org/x/sync/errgroup"
 
@@ -28,7 +29,17 @@ import (
 	"lethe/internal/test/sharetest"
 )
 
-// paceOf has a daemon say more often than others do that it is there: "200ms 1s", as hosts.Pace takes them.
+// Of package hosts. No program can set them: a test that runs processes sets them in its own.
+var (
+	//go:linkname renewEvery lethe/agent/share/hosts.renewEvery
+	renewEvery time.Duration
+	//go:linkname aloneEvery lethe/agent/share/hosts.aloneEvery
+	aloneEvery time.Duration
+	//go:linkname silentFor lethe/agent/share/hosts.silentFor
+	silentFor time.Duration
+)
+
+// paceOf has a daemon say more often than others do that it is there: "200ms 1s", renewEvery and silentFor.
 const paceOf = "LETHE_TEST_PACE"
 
 func hurry() {
@@ -41,7 +52,7 @@ func hurry() {
 	if rerr != nil || serr != nil {
 		panic(os.Getenv(paceOf))
 	}
-	hosts.Pace(r, s)
+	renewEvery, aloneEvery, silentFor = r, r, s
 }
 
 // engine is where hosts meet.
