@@ -102,10 +102,10 @@ func parse(text string) (manifest Manifest, total int64, err error) {
 			entry.sum, _ = blobs.ParseHash(words[0])
 		}
 		total += entry.size
-		isFile := entry.String() == line && known(entry.path)
+		inPlace := known(entry.path) && entry.path > last
 		isSized := entry.size >= 0 && total >= 0
-		inOrder := entry.path > last
-		if !isFile || !isSized || !inOrder {
+		isFile := inPlace && isSized
+		if !isFile || entry.String() != line {
 			return manifest, 0, fmt.Errorf("its MANIFEST has %.199q, which no archive has there", line)
 		}
 		manifest.files, last = append(manifest.files, entry), entry.path

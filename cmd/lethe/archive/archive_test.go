@@ -101,6 +101,21 @@ func (w *world) read(archive []byte, o ReadOptions) (Result, error) {
 	return Read(bytes.NewReader(archive), w.home, w.store, o)
 }
 
+// taken takes in what is sound.
+func (w *world) taken(archive []byte) Result {
+	w.Helper()
+	got, err := w.read(archive, ReadOptions{})
+	lethetest.Must(w, err)
+	return got
+}
+
+// worlds returns two homes, and a life of the first.
+func worlds(t testing.TB) (a, b *world, ada home.Identity) {
+	t.Helper()
+	a, b = newWorld(t), newWorld(t)
+	return a, b, a.boot("ada")
+}
+
 func (w *world) state(id home.Identity) *mind.State {
 	w.Helper()
 	s, err := home.Fold(id, w.store)
@@ -190,8 +205,7 @@ func (w *world) files() (all string) {
 // lived in one place.
 func TestMoveAndReturn(t *testing.T) {
 	t.Parallel()
-	a, b := newWorld(t), newWorld(t)
-	ada := a.boot("ada")
+	a, b, ada := worlds(t)
 	before := a.state(ada)
 	first := a.export(ada, WriteOptions{Workspace: true})
 	if again := a.export(ada, WriteOptions{Workspace: true}); !bytes.Equal(first, again) {
@@ -201,8 +215,7 @@ func TestMoveAndReturn(t *testing.T) {
 	if _, err := journal.Hold(a.home, ada, a.store, nil); !errors.As(err, &elsewhere) || elsewhere.Mirror {
 		t.Errorf("a life that was moved is held: %v", err)
 	}
-	got, err := b.read(first, ReadOptions{})
-	lethetest.Must(t, err)
+	got := b.taken(first)
 	there := got.Identity
 	lethetest.Holds(t, filepath.Join(there.Dir, "MEMORY.md"), "remember\n")
 	lethetest.Holds(t, filepath.Join(there.Dir, "triggers", "brief.toml"), "at = \"09:00\"\n")
@@ -218,8 +231,7 @@ func TestMoveAndReturn(t *testing.T) {
 	}
 	lethetest.Holds(t, there.LIFE(), was)
 	b.live(there, 3)
-	_, err = a.read(b.export(there, WriteOptions{}), ReadOptions{})
-	lethetest.Must(t, err)
+	a.taken(b.export(there, WriteOptions{}))
 	if back := a.state(ada); back.Custody != 2 || back.Moved || back.Next != before.Next+3 {
 		t.Errorf("back: %+v", back)
 	}
@@ -233,16 +245,13 @@ func TestMoveAndReturn(t *testing.T) {
 // A copy is a mirror, which a later copy replaces; it becomes the life when its owner says so.
 func TestMirror(t *testing.T) {
 	t.Parallel()
-	a, b := newWorld(t), newWorld(t)
-	ada := a.boot("ada")
+	a, b, ada := worlds(t)
 	whole := a.export(ada, WriteOptions{Copy: true})
 	a.live(ada, 4)
 	later := a.export(ada, WriteOptions{Copy: true})
-	_, err := b.read(whole, ReadOptions{})
-	lethetest.Must(t, err)
+	b.taken(whole)
 	for range 2 {
-		got, err := b.read(later, ReadOptions{})
-		lethetest.Must(t, err)
+		got := b.taken(later)
 		elsewhere := new(home.ElsewhereError)
 		if _, err := journal.Hold(b.home, got.Identity, b.store, nil); !errors.As(err, &elsewhere) || !elsewhere.Mirror {
 			t.Errorf("a mirror is held: %v", err)
@@ -265,8 +274,7 @@ func TestMirror(t *testing.T) {
 // A seal whose append a power loss has torn is not what an archive ends with.
 func TestTornText(t *testing.T) {
 	t.Parallel()
-	a, b := newWorld(t), newWorld(t)
-	ada := a.boot("ada")
+	a, b, ada := worlds(t)
 	whole := lethetest.Read(t, ada.LIFE())
 	a.live(ada, 1)
 	lines := strings.SplitAfter(lethetest.Read(t, ada.LIFE()), " epoch ")
@@ -274,8 +282,7 @@ func TestTornText(t *testing.T) {
 	h, err := a.store.Resolve(ref[:16])
 	lethetest.Must(t, err)
 	lethetest.Must(t, os.Remove(a.store.Path(h)))
-	got, err := b.read(a.export(ada, WriteOptions{Copy: true}), ReadOptions{})
-	lethetest.Must(t, err)
+	got := b.taken(a.export(ada, WriteOptions{Copy: true}))
 	lethetest.Holds(t, got.Identity.LIFE(), whole)
 }
 
@@ -284,8 +291,7 @@ func TestImportFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	a, b := newWorld(t), newWorld(t)
 	ada, outside := a.boot("ada"), lethetest.Dir(t)
-	got, err := b.read(a.export(ada, WriteOptions{Workspace: true}), ReadOptions{})
-	lethetest.Must(t, err)
+	got := b.taken(a.export(ada, WriteOptions{Workspace: true}))
 	src := filepath.Join(ada.Dir, "workspace", "src")
 	lethetest.Must(t, errors.Join(os.RemoveAll(src), os.Symlink(outside, src)))
 	if _, err := a.read(b.export(got.Identity, WriteOptions{Workspace: true}), ReadOptions{}); err == nil ||
@@ -327,8 +333,7 @@ func TestImportKeepsTheName(t *testing.T) {
 // What was erased since goes from a mirror, too, also what was erased before in part.
 func TestMirrorOfAnErasure(t *testing.T) {
 	t.Parallel()
-	a, b := newWorld(t), newWorld(t)
-	ada := a.boot("ada")
+	a, b, ada := worlds(t)
 	first := a.state(ada).Live[0].Ref.Hash
 	for _, left := range []string{"You hear dev.", "once", "twice"} {
 		was, err := a.store.Get(first)
@@ -341,8 +346,7 @@ func TestMirrorOfAnErasure(t *testing.T) {
 					journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: first.String(), Tombstone: tomb.String()}}}}))
 			})
 		}
-		_, err = b.read(a.export(ada, WriteOptions{Copy: true}), ReadOptions{})
-		lethetest.Must(t, err)
+		b.taken(a.export(ada, WriteOptions{Copy: true}))
 		if got, err := b.store.Get(first); err != nil || string(got.Body) != left {
 			t.Errorf("%q, %v, want %q", got.Body, err, left)
 		}
@@ -378,8 +382,7 @@ func TestEveryStepOfAnImportFails(t *testing.T) {
 				b.live(all[0], 1)
 				continue
 			}
-			_, err = b.read(archive, ReadOptions{})
-			lethetest.Must(t, err)
+			b.taken(archive)
 			b.live(b.id("ada"), 1)
 		}
 	}
@@ -395,8 +398,7 @@ func (w *world) id(name string) home.Identity {
 // What is not an archive as Write writes it is refused with one line, and nothing is left of it.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	a, b := newWorld(t), newWorld(t)
-	ada := a.boot("ada")
+	a, b, ada := worlds(t)
 	a.boot("bob")
 	good := a.export(ada, WriteOptions{Workspace: true})
 	bob := b.boot("bob")
@@ -518,8 +520,7 @@ func TestHostile(t *testing.T) {
 	if b.files() != before {
 		t.Error("something is left")
 	}
-	_, err := b.read(good, ReadOptions{})
-	lethetest.Must(t, err)
+	b.taken(good)
 }
 
 // An encrypted archive opens with the key, of either kind, and with no other.
@@ -606,8 +607,7 @@ func FuzzManifest(f *testing.F) {
 // A life whose snapshot names a room that is null is refused as damage, though its hashes and seals are true.
 func TestHostileSnapshot(t *testing.T) {
 	t.Parallel()
-	a, b := newWorld(t), newWorld(t)
-	ada := a.boot("ada")
+	a, b, ada := worlds(t)
 	a.held(ada, func(held *journal.Journal) {
 		lethetest.Must(t, held.Epoch("stop", func(s *mind.State) error {
 			s.Rooms["ghost"] = nil

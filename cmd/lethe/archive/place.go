@@ -133,7 +133,8 @@ func (i *importer) take() (got Result, err error) {
 
 // isRepeated reports whether the life came here with this archive before.
 func (i *importer) isRepeated() bool {
-	return i.had && !i.mirrored() && i.state.Custody == i.was.Custody
+	goesOn := i.had && !i.mirrored()
+	return goesOn && i.state.Custody == i.was.Custody
 }
 
 // meet holds the life that is here already, if it is. What is taken in has to go on from there.
@@ -199,7 +200,8 @@ func (i *importer) check() (verdict check.Verdict, err error) {
 	endsSealed := verdict.Unsealed == 0 && verdict.Torn == 0
 	agrees := i.checkpoint() == verdict.Checkpoint.String()
 	handedOver := i.Kind != Move || i.state.Moved
-	if !endsSealed || !agrees || !handedOver {
+	isWhole := endsSealed && agrees
+	if !isWhole || !handedOver {
 		return verdict, damaged(errors.New("its MANIFEST, CHECKPOINT and LIFE do not agree"))
 	}
 	return verdict, nil
