@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 
@@ -31,7 +32,13 @@ func ReadAbout(home, room string) (about About, err error) {
 		return about, nil
 	}
 	if err == nil {
-		err = toml.Unmarshal(text, &about)
+		var keys toml.MetaData
+		keys, err = toml.Decode(string(text), &about)
+		for _, key := range keys.Keys() { // the decoder takes a key in any case
+			if name := key.String(); name != strings.ToLower(name) {
+				err = fmt.Errorf("unknown key %s", name)
+			}
+		}
 	}
 	if err != nil {
 		return About{}, fmt.Errorf("read about room %s: %w", room, err)

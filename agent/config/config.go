@@ -201,6 +201,11 @@ func Parse(path string, data []byte, into Checked) error {
 			}
 		}
 	}
+	for _, k := range meta.Keys() { // the decoder takes a key in any case
+		if right := spelled(reflect.TypeOf(into).Elem(), k); right != "" {
+			unknown, meant = append(unknown, k.String()), append(meant, right)
+		}
+	}
 	if len(unknown) > 0 {
 		what := "docs/configuration.md lists the keys"
 		if len(meant) > 0 {
@@ -212,6 +217,47 @@ func Parse(path string, data []byte, into Checked) error {
 		return Invalid("", "read %s: %w", path, err)
 	}
 	return nil
+}
+
+// spelled returns the right spelling of a key of a type that is written in another case, or "".
+func spelled(t reflect.Type, key toml.Key) string {
+	right := slices.Clone(key)
+	for i, name := range key {
+		for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch t.Kind() {
+		case reflect.Map:
+			t = t.Elem()
+		case reflect.Struct:
+			field, found := fieldOf(t, name)
+			if !found {
+				return ""
+			}
+			right[i], t = field.Tag.Get("toml"), field.Type
+			right[i], _, _ = strings.Cut(right[i], ",")
+		default:
+			return ""
+		}
+	}
+	if slices.Equal(right, key) {
+		return ""
+	}
+	return right.String()
+}
+
+// fieldOf returns the field that the decoder takes a key for.
+func fieldOf(t reflect.Type, name string) (folded reflect.StructField, found bool) {
+	for _, field := range reflect.VisibleFields(t) {
+		tag, _, _ := strings.Cut(field.Tag.Get("toml"), ",")
+		if tag == name {
+			return field, true
+		}
+		if strings.EqualFold(tag, name) {
+			folded, found = field, true
+		}
+	}
+	return folded, found
 }
 
 // Nearest is the name that a mistyped word was most probably meant to be, or "".

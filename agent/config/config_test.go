@@ -96,6 +96,23 @@ func TestRemovedKeys(t *testing.T) {
 	}
 }
 
+// The decoder takes a key in any case, and of two spellings whichever comes last: only the right one is taken.
+func TestSpelling(t *testing.T) {
+	for wrong, right := range map[string]string{
+		"[Budget]\nday_usd = 1.0": "budget", "[budget]\nday_usd = 1.0\nDAY_USD = 9.0": "budget.day_usd", "User = \"ann\"": "user",
+		"[mcp.Odd]\nCommand = [\"x\"]": "mcp.Odd.command",
+	} {
+		var hinted interface{ Hint() string }
+		_, err := parse(wrong)
+		if !errors.As(err, &hinted) || !strings.Contains(err.Error(), "unknown key ") || !strings.Contains(hinted.Hint(), right) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	if _, err := parse("[mcp.odd]\ncommand = [\"x\"]\n[mcp.odd.env]\nTOKEN = \"$TOKEN\"\n"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A tool that there is not would leave an identity without one that was meant.
 func TestOnlyTools(t *testing.T) {
 	s, err := parse("[tools]\nonly = [\"SAY\", \"READ_FILE\"]\nnetwork = \"none\"")
