@@ -36,8 +36,12 @@ func says(texts []string, value any) bool {
 	}
 	switch v := value.(type) {
 	case map[string]any: // some frameworks wrap a value that is no object so
-		inner, wraps := v["result"]
-		return wraps && len(v) == 1 && says(texts, inner)
+		if len(v) != 1 {
+			return false
+		}
+		for _, inner := range v {
+			return says(texts, inner)
+		}
 	case []any:
 		if len(v) != len(texts) {
 			return false

@@ -27,12 +27,13 @@ func TestMain(m *testing.M) {
 const article = `<html><head><title>The river Lethe – News</title>
 <meta property="article:published_time" content="2026-01-31T10:00:00Z"><script>alert(1)</script></head>
 <body><nav><a href="/home">Home</a></nav><p hidden>unseen 1</p
-><div style="Display: none">unseen 2</div><b style="color: red; font-size:0px">unseen 3</b><i style="opacity: 0.0">unseen 4</i
-><p style="position:absolute; left: -9999px">unseen 5</p><p style="opacity:0.5; font-size: 0.9em">pale: 10<sup>6</sup> m<del>m</del></p><div><article><h1>The river Lethe</h1><p>Whoever drank of it forgot, it is said, and the
+><div style="Display: none">unseen 2</div><div><article><h1>The river Lethe</h1><p>Whoever drank of it forgot, it is said, and the
 water ran past the cave of <a href="/hypnos">Hypnos</a>, where its murmuring made those drowsy who came near, so that
 few ever told what they had seen there.</p><p>Another river, Mnemosyne, had the reverse effect: those who were initiated
 drank of it, and were thereby stopped from forgetting, and gained all knowledge, as the inscriptions of gold say.</p>
 <table><tr><th>River</th><th>Of</th></tr><tr><td>Styx</td><td>hate</td></tr></table>
+<b style="color: red; font-size:0px">unseen 3</b><i style="opacity: 0.0">unseen 4</i
+><p style="position:absolute; left: -9999px">unseen 5</p><p style="opacity:0.5; font-size: 0.9em">pale: 10<sup>6</sup> m<del>m</del></p>
 <img src="data:image/png;base64,AAAA"></article></div><div class="more"
 ><a href="/styx">Read on: how the river Styx was crossed by those who had no coin to
 give, and what became of them then</a></div><footer>Imprint</footer></body></html>`
