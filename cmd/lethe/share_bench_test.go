@@ -21,7 +21,7 @@ import (
 	"lethe/life/event"
 )
 
-// Figures of docs/performance.md and cmd/lab/share-trial.md.
+// Figures of cmd/lab/share-trial.md.
 
 var restSize = flag.Int("rest", 10000, "how many identities BenchmarkHostsAtRest has")
 
