@@ -1,4 +1,4 @@
-package lethe
+package lethe_test
 
 import (
 	"go/build"

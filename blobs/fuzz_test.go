@@ -1,6 +1,7 @@
-package blobs
+package blobs_test
 
 import (
+	"lethe/blobs"
 	"slices"
 	"strings"
 	"testing"
@@ -18,27 +19,27 @@ func FuzzEscape(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		escaped := Escape(s)
-		if strings.ContainsAny(escaped, "◱◲◳◆") || !utf8.ValidString(escaped) || len(ParseRefs(escaped)) > 0 {
+		escaped := blobs.Escape(s)
+		if strings.ContainsAny(escaped, "◱◲◳◆") || !utf8.ValidString(escaped) || len(blobs.ParseRefs(escaped)) > 0 {
 			t.Fatalf("%q is escaped as %q", s, escaped)
 		}
 		valid := strings.ToValidUTF8(s, "\ufffd")
-		if Unescape(escaped) != valid {
-			t.Fatalf("%q comes back as %q", s, Unescape(escaped))
+		if blobs.Unescape(escaped) != valid {
+			t.Fatalf("%q comes back as %q", s, blobs.Unescape(escaped))
 		}
-		for _, h := range Mentions(valid) {
-			if !strings.Contains(s, "◰") && !slices.Contains(Mentions(escaped), h) {
+		for _, h := range blobs.Mentions(valid) {
+			if !strings.Contains(s, "◰") && !slices.Contains(blobs.Mentions(escaped), h) {
 				t.Fatalf("%q mentions %s, escaped %q does not", s, h, escaped)
 			}
 		}
-		g := Gist(s)
+		g := blobs.Gist(s)
 		unprintable := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
-		if Gist(g) != g || utf8.RuneCountInString(g) > MaxGist || strings.ContainsFunc(g, unprintable) ||
+		if blobs.Gist(g) != g || utf8.RuneCountInString(g) > blobs.MaxGist || strings.ContainsFunc(g, unprintable) ||
 			strings.TrimSpace(g) != g || strings.Contains(g, "  ") {
 			t.Fatalf("%q has the gist %q", s, g)
 		}
-		for _, r := range ParseRefs(s) {
-			if again := ParseRefs(r.String()); len(again) != 1 || again[0].Hash != r.Hash || again[0].Gist != Gist(r.Gist) {
+		for _, r := range blobs.ParseRefs(s) {
+			if again := blobs.ParseRefs(r.String()); len(again) != 1 || again[0].Hash != r.Hash || again[0].Gist != blobs.Gist(r.Gist) {
 				t.Fatalf("%q holds %q, which reads as %q", s, r, again)
 			}
 		}
@@ -50,12 +51,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("---\nat: 2026-11-20T12:57:16.123456Z\ngist: g\n---\nbody"))
 	f.Add([]byte("---\nparent: \n---\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := Decode(data)
+		b, err := blobs.Decode(data)
 		if y := b.At.Year(); err != nil || y < 0 || y > 9999 {
 			return
 		}
-		b.Gist = Gist(b.Gist)
-		again, err := Decode(Encode(b.Meta, b.Body))
+		b.Gist = blobs.Gist(b.Gist)
+		again, err := blobs.Decode(blobs.Encode(b.Meta, b.Body))
 		if err != nil || again.Meta != b.Meta || string(again.Body) != string(b.Body) {
 			t.Fatalf("%q: %+v, encoded and decoded %+v, %v", data, b, again, err)
 		}

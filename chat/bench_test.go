@@ -1,4 +1,4 @@
-package chat
+package chat_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/chat"
 	"lethe/internal/test/lethetest"
 )
 
@@ -26,11 +27,11 @@ func bigRoom(b *testing.B) (path string, size int64) {
 // Read when there is nothing new: what a signal for nothing costs.
 func BenchmarkReadNothing(b *testing.B) {
 	path, _ := bigRoom(b)
-	_, _, c, err := Tail(path, 0)
+	_, _, c, err := chat.Tail(path, 0)
 	lethetest.Must(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
-		if batch, err := Read(path, c, 1<<20); err != nil || batch.Realigned {
+		if batch, err := chat.Read(path, c, 1<<20); err != nil || batch.Realigned {
 			b.Fatal(err)
 		}
 	}
@@ -38,12 +39,12 @@ func BenchmarkReadNothing(b *testing.B) {
 
 func BenchmarkAlign10MB(b *testing.B) {
 	path, size := bigRoom(b)
-	_, _, c, err := Tail(path, 0)
+	_, _, c, err := chat.Tail(path, 0)
 	lethetest.Must(b, err)
 	c.Before = "changed"
 	b.SetBytes(size)
 	for b.Loop() {
-		if batch, err := Read(path, c, 1<<20); err != nil || !batch.Realigned {
+		if batch, err := chat.Read(path, c, 1<<20); err != nil || !batch.Realigned {
 			b.Fatal(err)
 		}
 	}

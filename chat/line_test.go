@@ -1,7 +1,8 @@
-package chat
+package chat_test
 
 import (
 	"fmt"
+	"lethe/chat"
 	"strings"
 	"testing"
 	"time"
@@ -15,11 +16,11 @@ func TestValidRoom(t *testing.T) {
 		"": false, "-a": false, "_a": false, "Dev": false, "a.b": false, "a/b": false, "..": false,
 		"é": false, "a b": false, "a\n": false, strings.Repeat("a", 65): false,
 	} {
-		if got := ValidRoom(name); got != want {
+		if got := chat.ValidRoom(name); got != want {
 			t.Errorf("ValidRoom(%q) = %v, want %v", name, got, want)
 		}
 	}
-	if got := Path("/home", "dev"); got != "/home/chats/dev.md" {
+	if got := chat.Path("/home", "dev"); got != "/home/chats/dev.md" {
 		t.Errorf("Path = %q", got)
 	}
 }
@@ -53,13 +54,13 @@ func TestParse(t *testing.T) {
 		"[USER:ada 2026-11-20T12:57:16Z":          "[USER:ada 2026-11-20T12:57:16Z",
 		"a\x00b":                                  "a\uFFFDb", "a\xff\xfeb\xc3": "a\uFFFDb\uFFFD", "a\rb\n": "a\rb",
 	} {
-		line := Parse([]byte(raw))
+		line := chat.Parse([]byte(raw))
 		got := line.Text
 		if line.Tagged {
 			who := map[bool]string{true: "agent", false: "user"}[line.Agent]
 			got = fmt.Sprintf("%s %s %s %s", who, line.Name, line.At.UTC().Format(time.RFC3339Nano), got)
 		}
-		untagged := line.Tagged || !line.Agent && line.Name == Unknown && line.At.IsZero()
+		untagged := line.Tagged || !line.Agent && line.Name == chat.Unknown && line.At.IsZero()
 		if got != want || !untagged || string(line.Raw) != strings.TrimSuffix(raw, "\n") {
 			t.Errorf("%q is read as %q, want %q: %+v", raw, got, want, line)
 		}
@@ -88,7 +89,7 @@ func TestFormat(t *testing.T) {
 		{false, "a", "\u2028", ""},
 	}
 	for _, tt := range tests {
-		got, err := Format(tt.agent, tt.name, noon.In(east), tt.text)
+		got, err := chat.Format(tt.agent, tt.name, noon.In(east), tt.text)
 		if string(got) != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("Format(%q, %q) = %q, %v; want %q", tt.name, tt.text, got, err, tt.want)
 		}
@@ -101,17 +102,17 @@ func TestCleanName(t *testing.T) {
 		"a]b": "ab", "a\x00\x1b[31mb": "a[31mb", "a\u202eb": "ab", "a\u2028b": "a_b", "\xff\xfe": "unknown",
 		"日本 語": "日本_語", strings.Repeat("é", 40): strings.Repeat("é", 32), "x" + strings.Repeat("é", 40): "x" + strings.Repeat("é", 31),
 	} {
-		if got := CleanName(in); got != want {
+		if got := chat.CleanName(in); got != want {
 			t.Errorf("CleanName(%q) = %q, want %q", in, got, want)
 		}
 	}
 	for _, r := range "\u3164\ufe0f\u034f\u2800\u115f\u1160\uffa0\U000e0100\u200b\u00ad" {
-		if name := "grace" + string(r); ValidName(name) || CleanName(name) != "grace" {
-			t.Errorf("%+q looks like grace, and is taken for a name: %+q", name, CleanName(name))
+		if name := "grace" + string(r); chat.ValidName(name) || chat.CleanName(name) != "grace" {
+			t.Errorf("%+q looks like grace, and is taken for a name: %+q", name, chat.CleanName(name))
 		}
 	}
 	// Lines of before are read as they were.
-	if l := Parse([]byte("[USER:Ada\u2764\ufe0f 2026-11-20T12:57:16Z] /stop")); !l.Tagged || l.Name != "Ada\u2764\ufe0f" || l.Text != "/stop" {
+	if l := chat.Parse([]byte("[USER:Ada\u2764\ufe0f 2026-11-20T12:57:16Z] /stop")); !l.Tagged || l.Name != "Ada\u2764\ufe0f" || l.Text != "/stop" {
 		t.Errorf("parsed as %+v", l)
 	}
 }
@@ -125,7 +126,7 @@ func TestCommand(t *testing.T) {
 		tag + "/stop\u2028please": {}, tag + "say /stop": {}, tag + "/model a\u2028b": {}, tag: {},
 		"[AGENT:x 2026-11-20T12:57:16Z] /stop": {},
 	} {
-		l := Parse([]byte(raw))
+		l := chat.Parse([]byte(raw))
 		if l.Command != want[0] || l.Arg != want[1] {
 			t.Errorf("%q is the command %q of %q; want %q", raw, l.Command, l.Arg, want)
 		}

@@ -1,6 +1,7 @@
-package chat
+package chat_test
 
 import (
+	"lethe/chat"
 	"slices"
 	"testing"
 )
@@ -14,29 +15,29 @@ func TestMentions(t *testing.T) {
 		"ann@ada.org": false, "@ada.org": false, "@@ada": false,
 		"@bob@ada": false, "https://social.example/@ada": false, "@ ada": false, "@all": false, "@a\u0301da": false,
 	} {
-		if got := Mentions(text, "ada"); got != want {
+		if got := chat.Mentions(text, "ada"); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-	if !Mentions("@All: stop", "ada", Everybody) || Mentions("@everybody", "ada", Everybody) {
+	if !chat.Mentions("@All: stop", "ada", chat.Everybody) || chat.Mentions("@everybody", "ada", chat.Everybody) {
 		t.Error("@all is not everybody")
 	}
 }
 
 // Behind the rooms of a line stand those of the people whom it mentions, once.
 func TestNotify(t *testing.T) {
-	notices := []string{"notify-grace", NotifyRoom("Bob")}
+	notices := []string{"notify-grace", chat.NotifyRoom("Bob")}
 	for text, want := range map[string][]string{
 		"": {"dev", "notify-grace", "notify-bob"}, "done": {"dev"}, "@Grace, done": {"dev", "notify-grace"},
 		"@BOB @grace": {"dev", "notify-grace", "notify-bob"}, "@all": {"dev", "notify-grace", "notify-bob"},
 	} {
 		rooms := make([]string, 1, 8)
 		rooms[0] = "dev"
-		if got := Notify(notices, text, rooms...); !slices.Equal(got, want) {
+		if got := chat.Notify(notices, text, rooms...); !slices.Equal(got, want) {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
-	if got := Notify(notices, "@grace", "notify-grace"); len(got) != 1 {
+	if got := chat.Notify(notices, "@grace", "notify-grace"); len(got) != 1 {
 		t.Errorf("twice: %q", got)
 	}
 }

@@ -1,7 +1,8 @@
-package compactor
+package compactor_test
 
 import (
 	"errors"
+	"lethe/compactor"
 	"slices"
 	"strings"
 	"testing"
@@ -9,14 +10,14 @@ import (
 )
 
 func TestWindow(t *testing.T) {
-	w := Window{Limit: 100_000, Fixed: 4000, Answer: 16_000}
+	w := compactor.Window{Limit: 100_000, Fixed: 4000, Answer: 16_000}
 	if w.Free() != 80_000 || w.Batch() != 12_500 || w.Page() != 8000 {
 		t.Errorf("%d free, a batch of %d, a page of %d", w.Free(), w.Batch(), w.Page())
 	}
-	if s := w.Settings(); s != Default(100_000) {
+	if s := w.Settings(); s != compactor.Default(100_000) {
 		t.Errorf("with room for all budgets: %+v", s)
 	}
-	small := Window{Limit: 16_000, Fixed: 8000, Answer: 2000}
+	small := compactor.Window{Limit: 16_000, Fixed: 8000, Answer: 2000}
 	if past := small.Settings().Past * 0.26 * 16_000; past < 1999 || past > 2001 {
 		t.Errorf("the past may have %f of 6000 tokens", past)
 	}
@@ -44,12 +45,12 @@ func TestLeastLimit(t *testing.T) {
 			free := func(limit int) int {
 				answer := asked
 				if asked == 0 {
-					answer = AnswerTokens(0, limit)
+					answer = compactor.AnswerTokens(0, limit)
 				}
-				return Window{Limit: limit, Fixed: fixed, Answer: answer}.Free()
+				return compactor.Window{Limit: limit, Fixed: fixed, Answer: answer}.Free()
 			}
-			least, _ := LeastLimit(fixed, asked)
-			if free(least) < MinFree || free(least-3) >= MinFree {
+			least, _ := compactor.LeastLimit(fixed, asked)
+			if free(least) < compactor.MinFree || free(least-3) >= compactor.MinFree {
 				t.Errorf("fixed %d, answer %d: %d leaves %d free", fixed, asked, least, free(least))
 			}
 		}
@@ -60,7 +61,7 @@ func TestRecent(t *testing.T) {
 	lines := []string{"one", "two", "three"}
 	weigh := func(s string) int { return len(s) }
 	for most, want := range map[int]string{0: "", 6: "three", 10: "two three", 100: "one two three"} {
-		if got := strings.Join(Recent(lines, most, weigh), " "); got != want {
+		if got := strings.Join(compactor.Recent(lines, most, weigh), " "); got != want {
 			t.Errorf("%q weigh no more than %d, want %q", got, most, want)
 		}
 	}
@@ -69,7 +70,7 @@ func TestRecent(t *testing.T) {
 // Room is made by the gentlest measure that suffices, and each is taken as long
 // as it brings something.
 func TestMakeRoom(t *testing.T) {
-	w, set := Window{Limit: 1000}, Settings{Target: 0.5}
+	w, set := compactor.Window{Limit: 1000}, compactor.Settings{Target: 0.5}
 	for name, c := range map[string]struct {
 		freed []int // tokens, by compaction
 		calls []float64
@@ -82,7 +83,7 @@ func TestMakeRoom(t *testing.T) {
 	} {
 		tokens, freed := 1100, c.freed
 		var calls []float64
-		fits, err := w.MakeRoom(set, func() int { return tokens }, func(set Settings, _ float64) error {
+		fits, err := w.MakeRoom(set, func() int { return tokens }, func(set compactor.Settings, _ float64) error {
 			calls = append(calls, set.Target)
 			if len(freed) > 0 {
 				tokens, freed = tokens-freed[0], freed[1:]
@@ -94,14 +95,14 @@ func TestMakeRoom(t *testing.T) {
 		}
 	}
 	broken := errors.New("disk full")
-	if _, err := w.MakeRoom(set, func() int { return 2000 }, func(Settings, float64) error { return broken }); !errors.Is(err, broken) {
+	if _, err := w.MakeRoom(set, func() int { return 2000 }, func(compactor.Settings, float64) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestBackoff(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	var b Backoff
+	var b compactor.Backoff
 	for i, want := range []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour} {
 		if pause, first := b.Failed(now); pause != want || first != (i == 0) || !b.Waits(now.Add(want-1)) || b.Waits(now.Add(want)) {
 			t.Errorf("failure %d: a pause of %v, first %v", i, pause, first)

@@ -1,4 +1,4 @@
-package mind
+package mind_test
 
 import (
 	"errors"

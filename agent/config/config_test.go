@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"errors"
@@ -6,18 +6,19 @@ import (
 	"testing"
 
 	"lethe/agent/budget"
+	"lethe/agent/config"
 	"lethe/agent/llm"
 	"lethe/internal/test/lethetest"
 )
 
-func parse(text string) (s Settings, err error) {
-	err = Parse("config.toml", []byte(text), &s)
+func parse(text string) (s config.Settings, err error) {
+	err = config.Parse("config.toml", []byte(text), &s)
 	return s, err
 }
 
 // bridged are the settings of a program that runs a bridge.
 type bridged struct {
-	Settings
+	config.Settings
 	Telegram struct {
 		Room string `toml:"room"`
 	} `toml:"telegram"`
@@ -83,11 +84,11 @@ output = 7`)
 // A key that an earlier version knew is no reason to refuse a configuration.
 func TestRemovedKeys(t *testing.T) {
 	s, err := parse("[recall]\nhints = \"off\"\nembeddings_url = \"http://127.0.0.1:1/v1\"\nembeddings_model = 7\n")
-	if err != nil || s.Recall.Hints != HintsOff || strings.Join(s.Ignored, " ") != "recall.embeddings_url recall.embeddings_model" {
+	if err != nil || s.Recall.Hints != config.HintsOff || strings.Join(s.Ignored, " ") != "recall.embeddings_url recall.embeddings_model" {
 		t.Errorf("%q, %v", s.Ignored, err)
 	}
 	var b bridged
-	err = Parse("config.toml", []byte("[telegram]\nroom = \"dev\"\nrich = true\n"), &b)
+	err = config.Parse("config.toml", []byte("[telegram]\nroom = \"dev\"\nrich = true\n"), &b)
 	if err != nil || b.Telegram.Room != "dev" || strings.Join(b.Ignored, " ") != "telegram.rich" {
 		t.Errorf("%+v, %v", b, err)
 	}
@@ -116,7 +117,7 @@ func TestSpelling(t *testing.T) {
 // A tool that there is not would leave an identity without one that was meant.
 func TestOnlyTools(t *testing.T) {
 	s, err := parse("[tools]\nonly = [\"SAY\", \"READ_FILE\"]\nnetwork = \"none\"")
-	if err != nil || len(s.Tools.Only) != 2 || s.Tools.Network != NetworkNone {
+	if err != nil || len(s.Tools.Only) != 2 || s.Tools.Network != config.NetworkNone {
 		t.Errorf("%+v, %v", s.Tools, err)
 	}
 	for wrong, words := range map[string]string{
@@ -132,7 +133,7 @@ func TestOnlyTools(t *testing.T) {
 // Who is to be told is a name that a room can have.
 func TestNotify(t *testing.T) {
 	s, err := parse("user = \"Grace\"\nnotify = [\"telegram:Ada\", \"push\", \"telegram:bob\"]")
-	if err != nil || strings.Join(s.Notified(ByTelegram), " ") != "Ada bob" || strings.Join(s.Notified(ByPush), " ") != "Grace" {
+	if err != nil || strings.Join(s.Notified(config.ByTelegram), " ") != "Ada bob" || strings.Join(s.Notified(config.ByPush), " ") != "Grace" {
 		t.Errorf("%q, %v", s.Notify, err)
 	}
 	if _, err := parse("user = \"Zoë\"\nnotify = [\"push\"]"); err == nil || !strings.Contains(err.Error(), "for push, user") {
@@ -152,8 +153,8 @@ func TestTableOfABridge(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	var into bridged
-	err := Parse("config.toml", []byte(text), &into)
-	var wrong *Error
+	err := config.Parse("config.toml", []byte(text), &into)
+	var wrong *config.Error
 	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "telegram.rom") ||
 		!strings.Contains(wrong.Hint(), "telegram.room") || into.Telegram.Room != "ops" {
 		t.Errorf("%v, %+v", err, into)

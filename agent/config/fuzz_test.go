@@ -1,9 +1,10 @@
-package config
+package config_test
 
 import (
 	"os"
 	"testing"
 
+	"lethe/agent/config"
 	"lethe/agent/tools/mcp"
 	"lethe/internal/test/lethetest"
 )
@@ -20,28 +21,28 @@ func FuzzFiles(f *testing.F) {
 			"timezone = \"../../etc\"\n", "[budget]\nday_usd = nan\n", "user = \"\\u0000\"\n[prices.\"\\n\"]\nmiss = 1e999\n",
 		},
 		Read: func(t testing.TB) error {
-			var s Settings
-			if err := Read(home, &s); err != nil {
+			var s config.Settings
+			if err := config.Read(home, &s); err != nil {
 				return err
 			}
 			s.Zone()
 			s.UserName()
 			s.Deciders()
-			before := lethetest.Read(t, File(home))
-			if err := Set(home, map[string]any{"user": "bob", "model.name": "m"}); err != nil {
-				lethetest.Holds(t, File(home), before)
+			before := lethetest.Read(t, config.File(home))
+			if err := config.Set(home, map[string]any{"user": "bob", "model.name": "m"}); err != nil {
+				lethetest.Holds(t, config.File(home), before)
 				return err
 			}
-			if err := AddServer(home, "far", mcp.Server{URL: "https://far.example"}); err != nil {
+			if err := config.AddServer(home, "far", mcp.Server{URL: "https://far.example"}); err != nil {
 				return err
 			}
-			if err := RemoveServer(home, "far"); err != nil {
+			if err := config.RemoveServer(home, "far"); err != nil {
 				return err
 			}
-			var again Settings
-			lethetest.Must(t, Read(home, &again))
+			var again config.Settings
+			lethetest.Must(t, config.Read(home, &again))
 			if again.User != "bob" || again.Model.Name != "m" || len(again.MCP) != len(s.MCP) {
-				t.Errorf("%q became %q", before, lethetest.Read(t, File(home)))
+				t.Errorf("%q became %q", before, lethetest.Read(t, config.File(home)))
 			}
 			return nil
 		},
@@ -49,8 +50,8 @@ func FuzzFiles(f *testing.F) {
 		Name: "keys.env", File: "keys.env",
 		Seeds: []string{"A=b\n# c\nD=\"e\"\n", "=x\n", "A B=c\n", "A=\"\n", "A='\x00'\r\n"},
 		Read: func(testing.TB) error {
-			_ = os.Remove(File(home))
-			return eachKey(home, func(string, string, string) {})
+			_ = os.Remove(config.File(home))
+			return config.EachKey(home, func(string, string, string) {})
 		},
 	})
 }

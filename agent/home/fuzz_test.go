@@ -1,4 +1,4 @@
-package home
+package home_test
 
 import (
 	"log/slog"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	homepkg "lethe/agent/home"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
 	"lethe/mind"
@@ -15,11 +16,11 @@ import (
 
 // What stands in a home may be of any bytes.
 func FuzzFiles(f *testing.F) {
-	home := Home{Dir: f.TempDir()}
+	home := homepkg.Home{Dir: f.TempDir()}
 	self := strings.Repeat("ab", 32)
-	id := Identity{Self: self, Name: "ada", Dir: filepath.Join(home.Agents(), self)}
+	id := homepkg.Identity{Self: self, Name: "ada", Dir: filepath.Join(home.Agents(), self)}
 	own := "agents/" + self + "/"
-	file := ErasedFile{Path: own + "MEMORY.md", Cuts: [][2]int64{{3, 4}}}
+	file := homepkg.ErasedFile{Path: own + "MEMORY.md", Cuts: [][2]int64{{3, 4}}}
 	file.Sum = file.Mask([]byte("is 4711 or so"))
 	plan := strings.TrimSpace(lethetest.Blocks(f, "erase.md", "plan")[0])
 	lethetest.FuzzReaders(f, home.Dir, lethetest.Reader{
@@ -41,7 +42,7 @@ func FuzzFiles(f *testing.F) {
 		},
 		Read: func(t testing.TB) error {
 			lethetest.Write(t, filepath.Join(id.Dir, "MEMORY.md"), "is 4711 or so")
-			plan, err := LoadErasePlan(id.Dir)
+			plan, err := homepkg.LoadErasePlan(id.Dir)
 			if err != nil {
 				return err
 			}
@@ -66,19 +67,19 @@ func FuzzFiles(f *testing.F) {
 	}, lethetest.Reader{
 		Name: "format", File: "format", Seeds: []string{"lethe home 2\n", "lethe home 99\n", "lethe home 99999999999999999999\n"},
 		Read: func(testing.TB) error {
-			_, err := Format(home.Dir)
+			_, err := homepkg.Format(home.Dir)
 			return err
 		},
 	}, lethetest.Reader{
 		Name: "lock", File: own + "lock", Seeds: []string{"4711\n", "-1"},
 		Read: func(testing.TB) error {
-			holder(filepath.Join(id.Dir, "lock"))
+			homepkg.Holder(filepath.Join(id.Dir, "lock"))
 			return nil
 		},
 	}, lethetest.Reader{
-		Name: "the reason of a stop", File: own + "wishes/stop", Seeds: []string{Drained},
+		Name: "the reason of a stop", File: own + "wishes/stop", Seeds: []string{homepkg.Drained},
 		Read: func(testing.TB) error {
-			StopReason(id)
+			homepkg.StopReason(id)
 			return nil
 		},
 	}, lethetest.Reader{
@@ -102,11 +103,11 @@ func FuzzWish(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		w, keep := Compaction([]Wish{Wish(name)})
+		w, keep := homepkg.Compaction([]homepkg.Wish{homepkg.Wish(name)})
 		if w == "" && keep != "" {
 			t.Fatalf("%q asks for no compaction that keeps %q", name, keep)
 		}
-		if _, again := Compaction([]Wish{CompactWish(keep)}); again != strings.Join(strings.Fields(keep), " ") {
+		if _, again := homepkg.Compaction([]homepkg.Wish{homepkg.CompactWish(keep)}); again != strings.Join(strings.Fields(keep), " ") {
 			t.Fatalf("%q keeps %q and then %q", name, keep, again)
 		}
 	})
@@ -117,7 +118,7 @@ func FuzzTombstone(f *testing.F) {
 	f.Add(strings.Repeat("ab", 32), []byte("---\nat: 2026-11-20T12:57:16.123456Z\ngist: g\n---\nbody"))
 	f.Add("x", []byte("no blob"))
 	f.Fuzz(func(t *testing.T, of string, data []byte) {
-		file, err := Tombstone(of, time.Unix(0, 0).UTC(), data)
+		file, err := homepkg.Tombstone(of, time.Unix(0, 0).UTC(), data)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package home
+package home_test
 
 import (
 	"encoding/json"
@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	homepkg "lethe/agent/home"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
 )
 
 func TestFill(t *testing.T) {
 	for n, want := range map[int]string{0: "", 1: ".", 7: ".......", 8: "[erased]", 10: "[erased..]"} {
-		if got := string(Fill(n)); got != want {
+		if got := string(homepkg.Fill(n)); got != want {
 			t.Errorf("%d bytes are %q, want %q", n, got, want)
 		}
 	}
@@ -23,7 +24,7 @@ func TestFill(t *testing.T) {
 // The example of the page is read, and written again as it is.
 func TestPlanOfThePage(t *testing.T) {
 	for _, text := range lethetest.Blocks(t, "erase.md", "plan") {
-		var p ErasePlan
+		var p homepkg.ErasePlan
 		lethetest.Must(t, json.Unmarshal([]byte(text), &p))
 		again, err := json.Marshal(p)
 		lethetest.Must(t, err)
@@ -36,9 +37,9 @@ func TestPlanOfThePage(t *testing.T) {
 // A file that somebody has changed since is left alone, and so is what is not in the home.
 func TestOtherFiles(t *testing.T) {
 	home := t.TempDir()
-	file := ErasedFile{Path: "a.md", Cuts: [][2]int64{{3, 4}}}
+	file := homepkg.ErasedFile{Path: "a.md", Cuts: [][2]int64{{3, 4}}}
 	file.Sum = file.Mask([]byte("is 4711 or so"))
-	p := &ErasePlan{At: time.Now(), Files: []ErasedFile{file, {Path: "gone.md", Cuts: file.Cuts, Sum: file.Sum}}}
+	p := &homepkg.ErasePlan{At: time.Now(), Files: []homepkg.ErasedFile{file, {Path: "gone.md", Cuts: file.Cuts, Sum: file.Sum}}}
 	for text, want := range map[string]string{"is 4711 or more": "is .... or more", "it's 4711": "it's 4711", "is": "is"} {
 		lethetest.Write(t, filepath.Join(home, "a.md"), text)
 		missed, err := p.Apply(home, home)
@@ -47,12 +48,12 @@ func TestOtherFiles(t *testing.T) {
 			t.Errorf("%q is %q, missed %q", text, got, missed)
 		}
 	}
-	p.Files = []ErasedFile{{Path: "../b.md", Remove: true}}
+	p.Files = []homepkg.ErasedFile{{Path: "../b.md", Remove: true}}
 	lethetest.Must(t, os.WriteFile(filepath.Join(home, "b.md"), nil, 0o600))
 	if _, err := p.Apply(filepath.Join(home, "home"), home); err == nil {
 		t.Error("a plan leads out of the home")
 	}
-	if _, err := Tombstone(blobs.Hash{}.String(), p.At, []byte("no blob")); err == nil {
+	if _, err := homepkg.Tombstone(blobs.Hash{}.String(), p.At, []byte("no blob")); err == nil {
 		t.Error("what is no blob gets a tombstone")
 	}
 }

@@ -1,4 +1,4 @@
-package home
+package home_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
@@ -22,26 +23,26 @@ func TestMain(m *testing.M) {
 }
 
 // family boots ada, whom ada-1 works for, and ada-2 for that one, and bea, whose name ada's begins like. All hear dev.
-func family(t *testing.T) (h Home, ids map[string]Identity) {
-	h, err := Open(t.TempDir())
+func family(t *testing.T) (h home.Home, ids map[string]home.Identity) {
+	h, err := home.Open(t.TempDir())
 	lethetest.Must(t, err)
 	store, err := blobs.Open(h.Blobs())
 	lethetest.Must(t, err)
-	ids = map[string]Identity{}
+	ids = map[string]home.Identity{}
 	for i, name := range []string{"ada", "ada-1", "ada-2", "bea"} {
-		o := BootOptions{Name: name, Rooms: []string{"dev"}}
+		o := home.BootOptions{Name: name, Rooms: []string{"dev"}}
 		if i == 1 || i == 2 {
 			parent, _ := blobs.ParseHash(ids[[]string{"ada", "ada-1"}[i-1]].Self)
-			o.Child = &Child{At: time.Now(), Parent: parent, Of: "ada", Room: "task-1"}
+			o.Child = &home.Child{At: time.Now(), Parent: parent, Of: "ada", Room: "task-1"}
 		}
-		ids[name], err = Boot(h, store, o)
+		ids[name], err = home.Boot(h, store, o)
 		lethetest.Must(t, err)
 	}
 	return h, ids
 }
 
 // left are the identities of a home with what they hear, their names, what is not gone yet, and the rooms.
-func left(t *testing.T, h Home) string {
+func left(t *testing.T, h home.Home) string {
 	all, err := h.List()
 	if err != nil {
 		t.Error(err)
@@ -77,22 +78,22 @@ func TestRemoveKilledAtAnyStep(t *testing.T) {
 	texts, _ := filepath.Glob(filepath.Join(first.Blobs(), "*", "*"))
 	for _, test := range []struct {
 		states []string // in their order
-		remove func(Home) error
+		remove func(home.Home) error
 	}{
 		{[]string{
 			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.md dev.toml", "ada:dev ada-1:dev bea:dev ada ada-1 bea dev.md dev.toml",
 			"ada:dev bea:dev ada bea dev.md dev.toml", "bea:dev bea dev.md dev.toml",
-		}, func(h Home) error { return h.Remove(store, h.Identity(ids["ada"].Self, "ada")) }},
+		}, func(h home.Home) error { return h.Remove(store, h.Identity(ids["ada"].Self, "ada")) }},
 		{[]string{
 			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.md dev.toml",
 			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.toml",
 			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea",
 			"ada: ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea", "ada: ada-1: ada-2:dev bea:dev ada ada-1 ada-2 bea",
 			"ada: ada-1: ada-2: bea:dev ada ada-1 ada-2 bea", "ada: ada-1: ada-2: bea: ada ada-1 ada-2 bea",
-		}, func(h Home) error { return h.RemoveRoom("dev") }},
+		}, func(h home.Home) error { return h.RemoveRoom("dev") }},
 	} {
 		killed := func(kill int, stage durable.Stage) (steps int) {
-			h := Home{Dir: t.TempDir()}
+			h := home.Home{Dir: t.TempDir()}
 			lethetest.Must(t, os.CopyFS(h.Dir, os.DirFS(first.Dir)))
 			mended := lethetest.Break(t, h.Dir, func(at durable.Stage, _, _ string) error {
 				if at == stage {
@@ -105,7 +106,7 @@ func TestRemoveKilledAtAnyStep(t *testing.T) {
 			})
 			err := test.remove(h)
 			mended()
-			_, oerr := Open(h.Dir)
+			_, oerr := home.Open(h.Dir)
 			state := slices.Index(test.states, left(t, h))
 			if oerr != nil || (err == nil) != (steps < kill) || state < 0 || err == nil && state < len(test.states)-1 {
 				t.Errorf("killed %s step %d: %v\nleft: %s, %v", stage, kill, err, left(t, h), oerr)
@@ -133,9 +134,9 @@ func TestRemoveRefuses(t *testing.T) {
 	store, err := blobs.Open(h.Blobs())
 	lethetest.Must(t, err)
 	before := left(t, h)
-	lock, err := Lock(ids["ada-2"])
+	lock, err := home.Lock(ids["ada-2"])
 	lethetest.Must(t, err)
-	var running *RunningError
+	var running *home.RunningError
 	if err := h.Remove(store, ids["ada"]); !errors.As(err, &running) || running.Identity.Name != "ada-2" || left(t, h) != before {
 		t.Errorf("%v, left: %s", err, left(t, h))
 	}

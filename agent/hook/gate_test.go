@@ -1,13 +1,14 @@
-package hook
+package hook_test
 
 import (
+	"lethe/agent/hook"
 	"strings"
 	"testing"
 )
 
 // A schema that a model wrote ends: no daemon hangs or dies of it.
 func TestGateIsValid(t *testing.T) {
-	if why := (Gate{Schema: []byte(`{"$ref":"#"}`)}).Fits("1"); !strings.Contains(why, "has a $ref") {
+	if why := (hook.Gate{Schema: []byte(`{"$ref":"#"}`)}).Fits("1"); !strings.Contains(why, "has a $ref") {
 		t.Errorf("fits: %s", why)
 	}
 	for schema, ok := range map[string]bool{"": true, `{"type":"object"}`: true, `[1]`: false,
@@ -15,7 +16,7 @@ func TestGateIsValid(t *testing.T) {
 		`{"$ref":"#"}`: false, `{"$REF":"#"}`: false, `{"properties":{"a":{"$ref":"#/properties/a"}}}`: false,
 		`{"$dynamicRef":"#"}`: false, `{"\u0024ref":"#"}`: false,
 		`{"$ref":"#/$defs/n","$defs":{"n":{"type":"integer"}}}`: false, `{"$defs":{"x":{"$id":"http://x/","$ref":"#/a"}}}`: false} {
-		if _, err := ReadSchema([]byte(schema)); (err == nil) != ok {
+		if _, err := hook.ReadSchema([]byte(schema)); (err == nil) != ok {
 			t.Errorf("%s: %v", schema, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package hook
+package hook_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/hook"
 	"lethe/internal/sandbox"
 	"lethe/internal/test/lethetest"
 )
@@ -22,9 +23,9 @@ func TestMain(m *testing.M) {
 }
 
 // hooks makes a directory of hooks of shell scripts, by "event/name".
-func hooks(t *testing.T, scripts map[string]string) *Set {
+func hooks(t *testing.T, scripts map[string]string) *hook.Set {
 	t.Helper()
-	s := &Set{Dir: filepath.Join(lethetest.Dir(t), "hooks")}
+	s := &hook.Set{Dir: filepath.Join(lethetest.Dir(t), "hooks")}
 	for name, script := range scripts {
 		path := filepath.Join(s.Dir, name)
 		lethetest.Write(t, path, "#!/bin/sh\n"+script+"\n")
@@ -33,7 +34,7 @@ func hooks(t *testing.T, scripts map[string]string) *Set {
 	return s
 }
 
-func want(t *testing.T, got, want Answer) {
+func want(t *testing.T, got, want hook.Answer) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -45,50 +46,50 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		event, script string
-		want          Answer
+		want          hook.Answer
 	}{
-		{Turn, `echo; echo " today is Monday "`, Answer{Context: "today is Monday"}},
-		{Turn, `echo '{"context":"it rains"}'`, Answer{Context: "it rains"}},
-		{Turn, `echo '{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"it rains"}}'`, Answer{Context: "it rains"}},
-		{Turn, `echo not today >&2; exit 2`, Answer{Context: "hook turn/h: not today"}},
-		{Turn, `printf 'a\377b'`, Answer{Context: "ab"}},
+		{hook.Turn, `echo; echo " today is Monday "`, hook.Answer{Context: "today is Monday"}},
+		{hook.Turn, `echo '{"context":"it rains"}'`, hook.Answer{Context: "it rains"}},
+		{hook.Turn, `echo '{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"it rains"}}'`, hook.Answer{Context: "it rains"}},
+		{hook.Turn, `echo not today >&2; exit 2`, hook.Answer{Context: "hook turn/h: not today"}},
+		{hook.Turn, `printf 'a\377b'`, hook.Answer{Context: "ab"}},
 
-		{Call, `true`, Answer{}},
-		{Call, `echo looked at it`, Answer{}},
-		{Call, `echo '{}'`, Answer{}},
-		{Call, `echo '{"decision":null,"updated_input":null,"hookSpecificOutput":null}'`, Answer{}},
-		{Call, `echo '{"decision":"allow"}'`, Answer{}},
-		{Call, `echo '{"decision":"approve","reason":"fine","continue":true,"systemMessage":"x"}'`, Answer{}},
-		{Call, `echo "no pushing" >&2; exit 2`, Answer{Deny: true, Reason: "hook call/h: no pushing"}},
-		{Call, `exit 2`, Answer{Deny: true, Reason: "hook call/h: it gives no reason"}},
-		{Call, `echo '{"decision":"allow"}'; exit 2`, Answer{Deny: true, Reason: "hook call/h: it gives no reason"}},
-		{Call, `yes | head -c 100000; echo no >&2; exit 2`, Answer{Deny: true, Reason: "hook call/h: no"}},
-		{Call, `echo '{"decision":"deny","reason":"no"}'`, Answer{Deny: true, Reason: "hook call/h: no"}},
-		{Call, `echo '{"decision":"block","reason":"no"}'`, Answer{Deny: true, Reason: "hook call/h: no"}},
-		{Call, `echo '{"decision":"denied","reason":"no"}'`, Answer{Deny: true, Reason: "hook call/h: no"}},
-		{Call, `echo '{"decision":"ask","reason":"sure?"}'`, Answer{Ask: true, Reason: "hook call/h: sure?"}},
-		{Call, `echo '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}'`,
-			Answer{Deny: true, Reason: "hook call/h: no"}},
-		{Call, `echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"sure?"}}'`,
-			Answer{Ask: true, Reason: "hook call/h: sure?"}},
-		{Call, `echo '{"updated_input":{"command":"ls","n":12345678901234567890}}'`,
-			Answer{Input: json.RawMessage(`{"command":"ls","n":12345678901234567890}`)}},
-		{Call, `echo '{"updated_input":{}}'`, Answer{Input: json.RawMessage(`{}`)}},
-		{Call, `echo '{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{"command":"ls"}}}'`,
-			Answer{Input: json.RawMessage(`{"command":"ls"}`)}},
+		{hook.Call, `true`, hook.Answer{}},
+		{hook.Call, `echo looked at it`, hook.Answer{}},
+		{hook.Call, `echo '{}'`, hook.Answer{}},
+		{hook.Call, `echo '{"decision":null,"updated_input":null,"hookSpecificOutput":null}'`, hook.Answer{}},
+		{hook.Call, `echo '{"decision":"allow"}'`, hook.Answer{}},
+		{hook.Call, `echo '{"decision":"approve","reason":"fine","continue":true,"systemMessage":"x"}'`, hook.Answer{}},
+		{hook.Call, `echo "no pushing" >&2; exit 2`, hook.Answer{Deny: true, Reason: "hook call/h: no pushing"}},
+		{hook.Call, `exit 2`, hook.Answer{Deny: true, Reason: "hook call/h: it gives no reason"}},
+		{hook.Call, `echo '{"decision":"allow"}'; exit 2`, hook.Answer{Deny: true, Reason: "hook call/h: it gives no reason"}},
+		{hook.Call, `yes | head -c 100000; echo no >&2; exit 2`, hook.Answer{Deny: true, Reason: "hook call/h: no"}},
+		{hook.Call, `echo '{"decision":"deny","reason":"no"}'`, hook.Answer{Deny: true, Reason: "hook call/h: no"}},
+		{hook.Call, `echo '{"decision":"block","reason":"no"}'`, hook.Answer{Deny: true, Reason: "hook call/h: no"}},
+		{hook.Call, `echo '{"decision":"denied","reason":"no"}'`, hook.Answer{Deny: true, Reason: "hook call/h: no"}},
+		{hook.Call, `echo '{"decision":"ask","reason":"sure?"}'`, hook.Answer{Ask: true, Reason: "hook call/h: sure?"}},
+		{hook.Call, `echo '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}'`,
+			hook.Answer{Deny: true, Reason: "hook call/h: no"}},
+		{hook.Call, `echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"sure?"}}'`,
+			hook.Answer{Ask: true, Reason: "hook call/h: sure?"}},
+		{hook.Call, `echo '{"updated_input":{"command":"ls","n":12345678901234567890}}'`,
+			hook.Answer{Input: json.RawMessage(`{"command":"ls","n":12345678901234567890}`)}},
+		{hook.Call, `echo '{"updated_input":{}}'`, hook.Answer{Input: json.RawMessage(`{}`)}},
+		{hook.Call, `echo '{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{"command":"ls"}}}'`,
+			hook.Answer{Input: json.RawMessage(`{"command":"ls"}`)}},
 
-		{Result, `echo '{"output":"***"}'`, Answer{Output: "***"}},
-		{Result, `echo '{"hookSpecificOutput":{"updatedToolOutput":"***"}}'`, Answer{Output: "***"}},
-		{Result, `echo '{"decision":"block","reason":"it does not build","hookSpecificOutput":{"additionalContext":"see make"}}'`,
-			Answer{Context: "hook result/h: it does not build\nsee make"}},
-		{Result, `echo "it does not build" >&2; exit 2`, Answer{Context: "hook result/h: it does not build"}},
+		{hook.Result, `echo '{"output":"***"}'`, hook.Answer{Output: "***"}},
+		{hook.Result, `echo '{"hookSpecificOutput":{"updatedToolOutput":"***"}}'`, hook.Answer{Output: "***"}},
+		{hook.Result, `echo '{"decision":"block","reason":"it does not build","hookSpecificOutput":{"additionalContext":"see make"}}'`,
+			hook.Answer{Context: "hook result/h: it does not build\nsee make"}},
+		{hook.Result, `echo "it does not build" >&2; exit 2`, hook.Answer{Context: "hook result/h: it does not build"}},
 
-		{Reply, `echo '{"decision":"block","reason":"run the tests"}'`, Answer{Deny: true, Reason: "hook reply/h: run the tests"}},
-		{Reply, `echo "run the tests" >&2; exit 2`, Answer{Deny: true, Reason: "hook reply/h: run the tests"}},
+		{hook.Reply, `echo '{"decision":"block","reason":"run the tests"}'`, hook.Answer{Deny: true, Reason: "hook reply/h: run the tests"}},
+		{hook.Reply, `echo "run the tests" >&2; exit 2`, hook.Answer{Deny: true, Reason: "hook reply/h: run the tests"}},
 	} {
 		t.Run(c.event+" "+c.script, func(t *testing.T) {
 			t.Parallel()
-			want(t, hooks(t, map[string]string{c.event + "/h": c.script}).Run(t.Context(), Input{Event: c.event}), c.want)
+			want(t, hooks(t, map[string]string{c.event + "/h": c.script}).Run(t.Context(), hook.Input{Event: c.event}), c.want)
 		})
 	}
 }
@@ -119,7 +120,7 @@ func TestFailures(t *testing.T) {
 			t.Parallel()
 			s := hooks(t, map[string]string{"call/10": script, "call/20": "echo no >&2; exit 2"})
 			start := time.Now()
-			got := s.Run(t.Context(), Input{Event: Call, ToolInput: json.RawMessage(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)})
+			got := s.Run(t.Context(), hook.Input{Event: hook.Call, ToolInput: json.RawMessage(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)})
 			if took := time.Since(start); took > 30*time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -128,7 +129,7 @@ func TestFailures(t *testing.T) {
 				t.Errorf("warnings %.1000q, want %s", got.Warnings, why)
 			}
 			got.Warnings = nil
-			want(t, got, Answer{Deny: true, Reason: "hook call/20: no"})
+			want(t, got, hook.Answer{Deny: true, Reason: "hook call/20: no"})
 		})
 	}
 }
@@ -146,7 +147,7 @@ func TestToldOnce(t *testing.T) {
 		} else {
 			_ = os.Remove(works)
 		}
-		if a := s.Run(t.Context(), Input{Event: Call}); len(a.Warnings) != c.warnings {
+		if a := s.Run(t.Context(), hook.Input{Event: hook.Call}); len(a.Warnings) != c.warnings {
 			t.Errorf("%+v: %q", c, a.Warnings)
 		}
 	}
@@ -156,7 +157,7 @@ func TestToldOnce(t *testing.T) {
 		lethetest.Eventually(t, "the hook runs", func() bool { _, err := os.Stat(filepath.Join(s.Dir, "runs")); return err == nil })
 		cancel()
 	}()
-	want(t, s.Run(ctx, Input{Event: Call}), Answer{})
+	want(t, s.Run(ctx, hook.Input{Event: hook.Call}), hook.Answer{})
 }
 
 // Programs that cannot be started are failures, too.
@@ -165,14 +166,14 @@ func TestNoProgram(t *testing.T) {
 	s := hooks(t, map[string]string{"call/10": "", "call/20": "", "call/30": "echo no >&2; exit 2"})
 	lethetest.Write(t, filepath.Join(s.Dir, "call/10"), "#!/no/such/interpreter\n")
 	lethetest.Write(t, filepath.Join(s.Dir, "call/20"), "\x00\x01")
-	got := s.Run(t.Context(), Input{Event: Call})
+	got := s.Run(t.Context(), hook.Input{Event: hook.Call})
 	if len(got.Warnings) != 2 || !got.Deny {
 		t.Fatalf("%+v", got)
 	}
 	lethetest.Words(t, got.Warnings[0], "hook call/10 had no effect", "no such file")
 	lethetest.Words(t, got.Warnings[1], "hook call/20 had no effect", "exec format error")
 	lethetest.Write(t, filepath.Join(s.Dir, "call/20"), "exit 2\n")
-	names, warnings := Check(s.Dir)
+	names, warnings := hook.Check(s.Dir)
 	if len(names) != 3 || len(warnings) != 2 {
 		t.Fatalf("%q %q", names, warnings)
 	}
@@ -185,11 +186,11 @@ func TestNoProgram(t *testing.T) {
 func TestInput(t *testing.T) {
 	t.Setenv("LETHE_TEST_KEY", "secret")
 	s := hooks(t, map[string]string{"call/h": `cat > got; env > env; pwd > pwd; mktemp > tmp; ls /proc/self/fd > fds`})
-	in := Input{
-		Event: Call, SessionID: "81c68b", Identity: "ada", CWD: "/home/ada/workspace", ToolName: "BASH",
+	in := hook.Input{
+		Event: hook.Call, SessionID: "81c68b", Identity: "ada", CWD: "/home/ada/workspace", ToolName: "BASH",
 		ToolInput: json.RawMessage(`{ "command": "\u0072m -rf \"<b>\" \u0026\u0026 ls ◰\n", "seconds": 3, "id": 9007199254740993 }`),
 	}
-	want(t, s.Run(t.Context(), in), Answer{})
+	want(t, s.Run(t.Context(), in), hook.Answer{})
 	lethetest.Holds(t, filepath.Join(s.Dir, "got"), `{"hook_event_name":"PreToolUse","event":"call","session_id":"81c68b",`+
 		`"identity":"ada","cwd":"/home/ada/workspace","tool_name":"BASH",`+
 		`"tool_input":{"command":"rm -rf \"<b>\" && ls ◰\n","id":9007199254740993,"seconds":3}}`+"\n")
@@ -206,16 +207,16 @@ func TestInput(t *testing.T) {
 // The other events say what they are about.
 func TestInputOfEvents(t *testing.T) {
 	t.Parallel()
-	for line, in := range map[string]Input{
+	for line, in := range map[string]hook.Input{
 		`{"hook_event_name":"UserPromptSubmit","event":"turn","session_id":"","identity":"","cwd":"","prompt":"hello"}`: {
-			Event: Turn, Prompt: "hello"},
+			Event: hook.Turn, Prompt: "hello"},
 		`{"hook_event_name":"PostToolUse","event":"result","session_id":"","identity":"","cwd":"","tool_name":"LIST",` +
-			`"tool_response":"a.txt","tool_input":{}}`: {Event: Result, ToolName: "LIST", ToolInput: []byte("{}"), ToolOutput: "a.txt"},
+			`"tool_response":"a.txt","tool_input":{}}`: {Event: hook.Result, ToolName: "LIST", ToolInput: []byte("{}"), ToolOutput: "a.txt"},
 		`{"hook_event_name":"Stop","event":"reply","session_id":"","identity":"","cwd":"","last_assistant_message":"done",` +
-			`"stop_hook_active":true}`: {Event: Reply, Reply: "done", Again: true},
+			`"stop_hook_active":true}`: {Event: hook.Reply, Reply: "done", Again: true},
 	} {
 		s := hooks(t, map[string]string{in.Event + "/h": "cat > got"})
-		want(t, s.Run(t.Context(), in), Answer{})
+		want(t, s.Run(t.Context(), in), hook.Answer{})
 		lethetest.Holds(t, filepath.Join(s.Dir, "got"), line+"\n")
 	}
 }
@@ -228,22 +229,22 @@ func TestOrder(t *testing.T) {
 		"call/20-second": `cat > 20; echo '{"updated_input":{"command":"ls -la"}}'`,
 		"call/30-third":  `cat > 30; echo '{"decision":"allow"}'`,
 	})
-	in := Input{Event: Call, ToolInput: json.RawMessage(`{"command":"ls"}`)}
-	want(t, s.Run(t.Context(), in), Answer{Ask: true, Reason: "hook call/10-first: first", Input: json.RawMessage(`{"command":"ls -la"}`)})
+	in := hook.Input{Event: hook.Call, ToolInput: json.RawMessage(`{"command":"ls"}`)}
+	want(t, s.Run(t.Context(), in), hook.Answer{Ask: true, Reason: "hook call/10-first: first", Input: json.RawMessage(`{"command":"ls -la"}`)})
 	for name, command := range map[string]string{"10": "ls", "20": "ls -l", "30": "ls -la"} {
 		lethetest.Words(t, lethetest.Read(t, filepath.Join(s.Dir, name)), `"tool_input":{"command":"`+command+`"}`)
 	}
 	s = hooks(t, map[string]string{
 		"call/1": `echo '{"decision":"ask","reason":"sure?"}'`, "call/2": `echo no >&2; exit 2`, "call/3": `touch ran`,
 	})
-	want(t, s.Run(t.Context(), in), Answer{Deny: true, Reason: "hook call/2: no"})
+	want(t, s.Run(t.Context(), in), hook.Answer{Deny: true, Reason: "hook call/2: no"})
 	if _, err := os.Stat(filepath.Join(s.Dir, "ran")); err == nil {
 		t.Error("a hook ran behind a refusal")
 	}
 	s = hooks(t, map[string]string{
 		"result/1": `echo '{"output":"one","context":"first"}'`, "result/2": `cat > got; echo '{"context":"second"}'`,
 	})
-	want(t, s.Run(t.Context(), Input{Event: Result, ToolOutput: "nil"}), Answer{Output: "one", Context: "first\nsecond"})
+	want(t, s.Run(t.Context(), hook.Input{Event: hook.Result, ToolOutput: "nil"}), hook.Answer{Output: "one", Context: "first\nsecond"})
 	lethetest.Words(t, lethetest.Read(t, filepath.Join(s.Dir, "got")), `"tool_response":"one"`)
 }
 
@@ -260,7 +261,7 @@ func TestNothingStays(t *testing.T) {
 	end, err := syscall.Open(pipe, syscall.O_RDONLY|syscall.O_NONBLOCK, 0)
 	lethetest.Must(t, err)
 	defer syscall.Close(end)
-	got := s.Run(t.Context(), Input{Event: Turn})
+	got := s.Run(t.Context(), hook.Input{Event: hook.Turn})
 	if got.Context != "started\ngone" || len(got.Warnings) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -275,7 +276,7 @@ func TestCanceled(t *testing.T) {
 	s := hooks(t, map[string]string{"turn/1": "touch runs; sleep 1000", "turn/2": "touch ran"})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan time.Time, 1)
-	go func() { s.Run(ctx, Input{Event: Turn}); ended <- time.Now() }()
+	go func() { s.Run(ctx, hook.Input{Event: hook.Turn}); ended <- time.Now() }()
 	lethetest.Eventually(t, "the hook runs", func() bool { _, err := os.Stat(filepath.Join(s.Dir, "runs")); return err == nil })
 	start := time.Now()
 	cancel()
@@ -306,7 +307,7 @@ func TestTrust(t *testing.T) {
 		lethetest.Must(t, os.Chown(filepath.Join(s.Dir, "call", "stranger"), 1234, 1234))
 		ignored = append(ignored[:6], "stranger", "sub")
 	}
-	got := s.Run(t.Context(), Input{Event: Call})
+	got := s.Run(t.Context(), hook.Input{Event: hook.Call})
 	if !got.Deny || len(got.Warnings) != len(ignored) {
 		t.Errorf("%+v", got)
 	}
@@ -316,7 +317,7 @@ func TestTrust(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.Dir, "ran")); err == nil {
 		t.Error("an ignored hook ran")
 	}
-	names, all := Check(s.Dir)
+	names, all := hook.Check(s.Dir)
 	if fmt.Sprint(names) != "[call/good]" || len(all) != len(ignored)+2 {
 		t.Errorf("%q %q", names, all)
 	}
@@ -326,16 +327,16 @@ func TestTrust(t *testing.T) {
 // Where there are no hooks, nothing happens and nothing is said; a file in the place of a directory is told.
 func TestNone(t *testing.T) {
 	t.Parallel()
-	s := Set{Dir: filepath.Join(t.TempDir(), "hooks")}
-	if names, warnings := Check(s.Dir); s.Has(Call) || len(names)+len(warnings) > 0 {
+	s := hook.Set{Dir: filepath.Join(t.TempDir(), "hooks")}
+	if names, warnings := hook.Check(s.Dir); s.Has(hook.Call) || len(names)+len(warnings) > 0 {
 		t.Error("there are hooks")
 	}
-	want(t, s.Run(t.Context(), Input{Event: Call}), Answer{})
-	lethetest.Write(t, filepath.Join(s.Dir, Call), "#!/bin/sh\nexit 2\n")
-	_, found := Check(s.Dir)
-	anew := Set{Dir: s.Dir} // s looks again in a second
-	for _, warnings := range [][]string{anew.Run(t.Context(), Input{Event: Call}).Warnings, found} {
-		if !anew.Has(Call) || len(warnings) != 1 || !strings.Contains(warnings[0], "not a directory") {
+	want(t, s.Run(t.Context(), hook.Input{Event: hook.Call}), hook.Answer{})
+	lethetest.Write(t, filepath.Join(s.Dir, hook.Call), "#!/bin/sh\nexit 2\n")
+	_, found := hook.Check(s.Dir)
+	anew := hook.Set{Dir: s.Dir} // s looks again in a second
+	for _, warnings := range [][]string{anew.Run(t.Context(), hook.Input{Event: hook.Call}).Warnings, found} {
+		if !anew.Has(hook.Call) || len(warnings) != 1 || !strings.Contains(warnings[0], "not a directory") {
 			t.Errorf("%q", warnings)
 		}
 	}
@@ -349,7 +350,7 @@ func TestPage(t *testing.T) {
 	for args, deny := range map[string]bool{
 		`{"command":"git push --force"}`: true, `{"command":"make && git \u0070ush"}`: true, `{"command":"git pull"}`: false,
 	} {
-		a := s.Run(t.Context(), Input{Event: Call, ToolName: "BASH", ToolInput: json.RawMessage(args)})
+		a := s.Run(t.Context(), hook.Input{Event: hook.Call, ToolName: "BASH", ToolInput: json.RawMessage(args)})
 		if a.Deny != deny || len(a.Warnings) > 0 {
 			t.Errorf("%s: %+v", args, a)
 		}
@@ -357,13 +358,13 @@ func TestPage(t *testing.T) {
 	guard := lethetest.Blocks(t, "hooks.md", "sh")[1]
 	for check, deny := range map[string]bool{"true": false, "false": true, "sleep 20": true, "cat no-such-file": true} {
 		s := hooks(t, map[string]string{"call/guard": strings.Replace(guard, "/usr/local/bin/my-check", check, 1)})
-		if a := s.Run(t.Context(), Input{Event: Call}); a.Deny != deny || len(a.Warnings) > 0 {
+		if a := s.Run(t.Context(), hook.Input{Event: hook.Call}); a.Deny != deny || len(a.Warnings) > 0 {
 			t.Errorf("%s: %+v", check, a)
 		}
 	}
-	var in Input
+	var in hook.Input
 	lethetest.Must(t, json.Unmarshal([]byte(lethetest.Blocks(t, "hooks.md", "json")[0]), &in))
-	if in.Event != Call || len(in.ToolInput) == 0 {
+	if in.Event != hook.Call || len(in.ToolInput) == 0 {
 		t.Errorf("%+v", in)
 	}
 }

@@ -1,6 +1,7 @@
-package llm
+package llm_test
 
 import (
+	"lethe/agent/llm"
 	"regexp"
 	"testing"
 	"time"
@@ -8,15 +9,15 @@ import (
 
 // Each row of the table belongs to a preset, is dated, and says what can be: who has only half of a price has none.
 func TestTable(t *testing.T) {
-	if len(modelsTable) > 8<<10 {
-		t.Errorf("the table has %d bytes", len(modelsTable))
+	if len(llm.ModelsTable) > 8<<10 {
+		t.Errorf("the table has %d bytes", len(llm.ModelsTable))
 	}
 	from := regexp.MustCompile(`^202\d-[01]\d-[0-3]\d \S+$`)
-	if len(table()) < 40 {
-		t.Errorf("the table has %d rows", len(table()))
+	if len(llm.Table()) < 40 {
+		t.Errorf("the table has %d rows", len(llm.Table()))
 	}
-	for name, row := range table() {
-		if ParseName(name).Preset == "" {
+	for name, row := range llm.Table() {
+		if llm.ParseName(name).Preset == "" {
 			t.Errorf("%s is of no preset", name)
 		}
 		if !from.MatchString(row.From) || row.Window < 4096 || row.Output < 0 || row.Output > row.Window {
@@ -29,13 +30,13 @@ func TestTable(t *testing.T) {
 }
 
 func TestKnown(t *testing.T) {
-	pro, _ := Known(nil).Of("deepseek-v4-pro")
-	if pro.Window != 1_000_000 || pro.Output != 384_000 || pro.Price != (Price{0.022, 0.66, 0.66, 1.98, true}) {
+	pro, _ := llm.Known(nil).Of("deepseek-v4-pro")
+	if pro.Window != 1_000_000 || pro.Output != 384_000 || pro.Price != (llm.Price{0.022, 0.66, 0.66, 1.98, true}) {
 		t.Errorf("%+v", pro)
 	}
-	known := Known{"mine": {Window: 1}, "custom:mine": {Window: 2}, "custom:mine-2025-04-14": {Window: 3}}
-	for model, row := range map[string]Info{"gpt-5.1": table()["openai:gpt-5.1"], "deepseek-v4-pro": table()["deepseek:deepseek-v4-pro"]} {
-		if info, _ := Know("openai").Of(model); info.Window != row.Window || info.Miss != row.Miss || row.Miss == 0 {
+	known := llm.Known{"mine": {Window: 1}, "custom:mine": {Window: 2}, "custom:mine-2025-04-14": {Window: 3}}
+	for model, row := range map[string]llm.Info{"gpt-5.1": llm.Table()["openai:gpt-5.1"], "deepseek-v4-pro": llm.Table()["deepseek:deepseek-v4-pro"]} {
+		if info, _ := llm.Know("openai").Of(model); info.Window != row.Window || info.Miss != row.Miss || row.Miss == 0 {
 			t.Errorf("%s: %+v", model, info)
 		}
 	}
@@ -52,19 +53,19 @@ func TestKnown(t *testing.T) {
 
 // What the cache takes in may be dearer than what it does not.
 func TestWritten(t *testing.T) {
-	known := Known{"m": {Price: Price{Hit: 1, Miss: 10, Write: 12, Output: 50}}}
+	known := llm.Known{"m": {Price: llm.Price{Hit: 1, Miss: 10, Write: 12, Output: 50}}}
 	at := time.Now()
-	usd, priced := known.Cost("m", Usage{Input: 1_000_000, Cached: 500_000, Written: 400_000, Output: 100_000}, at)
+	usd, priced := known.Cost("m", llm.Usage{Input: 1_000_000, Cached: 500_000, Written: 400_000, Output: 100_000}, at)
 	if want := 0.5 + 4.8 + 1 + 5; usd != want || !priced {
 		t.Errorf("%v, want %v", usd, want)
 	}
-	if usd, _ := known.Cost("m", Usage{Input: 1_000_000, Cached: 900_000, Written: 900_000}, at); usd != 0.9+1.2 {
+	if usd, _ := known.Cost("m", llm.Usage{Input: 1_000_000, Cached: 900_000, Written: 900_000}, at); usd != 0.9+1.2 {
 		t.Errorf("absurd usage: %v", usd)
 	}
 	if usd, _ := known.Worst("m", 1_000_000, 0, at); usd != 12 {
 		t.Errorf("the worst is %v", usd)
 	}
-	if u := (Usage{Input: 10, Cached: 4, Written: 2}).AtLeast(20, 0); u.Cached != 8 || u.Written != 4 {
+	if u := (llm.Usage{Input: 10, Cached: 4, Written: 2}).AtLeast(20, 0); u.Cached != 8 || u.Written != 4 {
 		t.Errorf("%+v", u)
 	}
 }

@@ -1,9 +1,12 @@
-package llm
+package llm_test
 
-import "testing"
+import (
+	"lethe/agent/llm"
+	"testing"
+)
 
 func TestParseName(t *testing.T) {
-	for text, want := range map[string]Name{
+	for text, want := range map[string]llm.Name{
 		"deepseek-v4-pro":                     {"", "deepseek-v4-pro", ""},
 		"openai:gpt-5.1@high":                 {"openai", "gpt-5.1", "high"},
 		"openrouter:qwen/qwen3:free":          {"openrouter", "qwen/qwen3:free", ""},
@@ -15,7 +18,7 @@ func TestParseName(t *testing.T) {
 		"custom:accounts/me/models/a:b@c@max": {"custom", "accounts/me/models/a:b@c", "max"},
 		"":                                    {},
 	} {
-		if got := ParseName(text); got != want {
+		if got := llm.ParseName(text); got != want {
 			t.Errorf("ParseName(%q) = %+v, want %+v", text, got, want)
 		}
 	}

@@ -1,9 +1,10 @@
-package status
+package status_test
 
 import (
 	"testing"
 	"time"
 
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 )
 
@@ -18,19 +19,19 @@ func FuzzFiles(f *testing.F) {
 			`{"budget":[{"of":"day","limit":-1}],"children":-1,"jobs":[{"began":"x"}]}`,
 		},
 		Read: func(t testing.TB) error {
-			s, err := Read(dir)
+			s, err := status.Read(dir)
 			if err != nil {
 				return err
 			}
 			s.Brief(time.Unix(0, 0))
 			s.BusyIn("dev")
-			lethetest.Must(t, Write(other, s))
+			lethetest.Must(t, status.Write(other, s))
 			return nil
 		},
 	}, lethetest.Reader{
-		Name: "live.json", File: LiveFile, Seeds: []string{`{"entry":"e1","text":"x","from":-1}`, `{"call":"e1.1","output":"\ud800"}`},
+		Name: "live.json", File: status.LiveFile, Seeds: []string{`{"entry":"e1","text":"x","from":-1}`, `{"call":"e1.1","output":"\ud800"}`},
 		Read: func(testing.TB) error {
-			view := NewView(dir)
+			view := status.NewView(dir)
 			view.Flush()
 			return nil
 		},

@@ -1,6 +1,6 @@
 //go:build linux
 
-package status
+package status_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 )
 
@@ -21,12 +22,12 @@ func TestWriteOnFullDisk(t *testing.T) {
 		t.Skip("no disk to fill:", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
-	lethetest.Must(t, Write(dir, Status{Name: "ada", State: Thinking, Error: "a longer text than the next"}))
+	lethetest.Must(t, status.Write(dir, status.Status{Name: "ada", State: status.Thinking, Error: "a longer text than the next"}))
 	if err := os.WriteFile(filepath.Join(dir, "big"), make([]byte, 1<<20), 0o600); err == nil {
 		t.Fatal("the disk is not full")
 	}
-	lethetest.Must(t, Write(dir, Status{Name: "ada", State: Retrying}))
-	if s, err := Read(dir); err != nil || s.State != Retrying || s.Error != "" {
+	lethetest.Must(t, status.Write(dir, status.Status{Name: "ada", State: status.Retrying}))
+	if s, err := status.Read(dir); err != nil || s.State != status.Retrying || s.Error != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -1,8 +1,9 @@
-package tools
+package tools_test
 
 import (
 	"encoding/json"
 	"fmt"
+	"lethe/agent/tools"
 	"strings"
 	"testing"
 )
@@ -35,12 +36,12 @@ func TestDecode(t *testing.T) {
 		{`{"path":"a","yes":"maybe"}`, `argument "yes" must be of type integer`},
 	} {
 		a := struct {
-			Path  string  `json:"path"`
-			Limit integer `json:"limit,omitempty"`
-			List  loose   `json:"list,omitempty"`
-			Yes   integer `json:"yes,omitempty"`
+			Path  string        `json:"path"`
+			Limit tools.Integer `json:"limit,omitempty"`
+			List  tools.Loose   `json:"list,omitempty"`
+			Yes   tools.Integer `json:"yes,omitempty"`
 		}{Limit: 7}
-		err := Decode(json.RawMessage(c.args), &a)
+		err := tools.Decode(json.RawMessage(c.args), &a)
 		got := fmt.Sprint(a.Path, " ", a.Limit)
 		if a.List != "" {
 			got += fmt.Sprint(" ", a.List, " ", a.Yes)

@@ -1,8 +1,9 @@
-package tools
+package tools_test
 
 import (
 	"testing"
 
+	"lethe/agent/tools"
 	"lethe/internal/test/lethetest"
 )
 
@@ -10,9 +11,9 @@ import (
 func FuzzJobs(f *testing.F) {
 	dir := f.TempDir()
 	reads := func(testing.TB) error {
-		ReadJobs(dir)
-		(&Set{Config: Config{AgentDir: dir}}).LoseJobs()
-		_, err := ReadJob(dir, 7)
+		tools.ReadJobs(dir)
+		(&tools.Set{Config: tools.Config{AgentDir: dir}}).LoseJobs()
+		_, err := tools.ReadJob(dir, 7)
 		return err
 	}
 	lethetest.FuzzReaders(f, dir, lethetest.Reader{

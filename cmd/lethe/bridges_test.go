@@ -1,10 +1,11 @@
-package main
+package main_test
 
 import (
 	"strings"
 	"testing"
 
 	"lethe/bridge"
+	program "lethe/cmd/lethe"
 	"lethe/cmd/lethe/cli"
 )
 
@@ -26,13 +27,13 @@ func TestBridgesShow(t *testing.T) {
 	} {
 		c.h.Name, c.h.PID = "pager", 4711
 		var out strings.Builder
-		writeBridges(&out, new(cli.App), []bridge.Health{c.h})
+		program.WriteBridges(&out, new(cli.App), []bridge.Health{c.h})
 		_, row, _ := strings.Cut(out.String(), "\n")
 		if cells := strings.Fields(row); len(cells) < 3 || cells[1] != c.shown || (cells[2] == "4711") != c.h.Runs() {
 			t.Errorf("%+v is shown as %s", c.h, row)
 		}
 		said := ""
-		if err := sick([]bridge.Health{c.h}); err != nil {
+		if err := program.Sick([]bridge.Health{c.h}); err != nil {
 			said = err.Error()
 		}
 		if said != c.sick || (c.h.Ailment() == "") != (said == "") {

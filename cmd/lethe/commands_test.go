@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	program "lethe/cmd/lethe"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/test/lethetest"
@@ -23,7 +24,7 @@ func TestCommandsPage(t *testing.T) {
 	if !found {
 		t.Fatal("docs/commands.md lacks a heading")
 	}
-	root := newRootCommand(new(cli.App))
+	root := program.NewRootCommand(new(cli.App))
 	var list strings.Builder
 	for _, group := range root.Groups() {
 		fmt.Fprintf(&list, "\n## %s\n\n", strings.TrimSuffix(group.Title, ":"))

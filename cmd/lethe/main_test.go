@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package main_test
 
 import (
 	"fmt"
@@ -17,6 +17,7 @@ import (
 
 	"lethe/agent/host"
 	offline "lethe/agent/llm/rehearsal"
+	program "lethe/cmd/lethe"
 	"lethe/cmd/lethe/cli"
 	"lethe/internal/durable"
 	"lethe/internal/test/rehearsal"
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		app := cli.New(os.Stdin, os.Stdout, os.Stderr)
 		app.Runs.HintTime, app.Runs.Pace = time.Minute, 0
 		offline.Strict = rehearsal.Strict
-		os.Exit(run(app, os.Args[1:]))
+		os.Exit(program.Run(app, os.Args[1:]))
 	}, "rehearse": rehearse})
 }
 

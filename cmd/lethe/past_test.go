@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package main_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/chat"
+	program "lethe/cmd/lethe"
 	"lethe/cmd/lethe/cli"
 	"lethe/life"
 )
@@ -60,7 +61,7 @@ func (m *mortal) check() {
 	for _, args := range [][]string{{"life", "ada"}, {"life", "--raw", "ada"}, {"life", "--json", "ada"}, {"context", "ada"}, {"agents"}} {
 		var out, errs bytes.Buffer
 		app := cli.New(strings.NewReader(""), &out, &errs)
-		if code := execute(context.Background(), app, append(args, "--home", m.home)); code != 0 || out.Len() == 0 {
+		if code := program.Execute(context.Background(), app, append(args, "--home", m.home)); code != 0 || out.Len() == 0 {
 			m.fail("lethe %v: exit code %d, %s", args, code, errs.String())
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package main_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	program "lethe/cmd/lethe"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/durable"
@@ -38,7 +39,7 @@ func (w *torn) run(ctx context.Context, home string, args ...string) int {
 	}
 	app := cli.New(strings.NewReader(in), &w.out, &w.out)
 	app.Runs.Pace = 0
-	return execute(ctx, app, append(slices.Clone(args), "--home", home))
+	return program.Execute(ctx, app, append(slices.Clone(args), "--home", home))
 }
 
 // lethe runs a command that has to succeed.

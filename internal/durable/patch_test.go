@@ -1,6 +1,7 @@
-package durable
+package durable_test
 
 import (
+	"lethe/internal/durable"
 	"os"
 	"testing"
 )
@@ -11,7 +12,7 @@ func TestPatch(t *testing.T) {
 	if err := os.WriteFile(path, []byte("one two three"), 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if err := Patch(path, Piece{4, []byte("...")}, Piece{0, []byte("1")}); err != nil {
+	if err := durable.Patch(path, durable.Piece{4, []byte("...")}, durable.Piece{0, []byte("1")}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "1ne ... three" {
@@ -20,8 +21,8 @@ func TestPatch(t *testing.T) {
 	if fi, _ := os.Stat(path); fi.Mode().Perm() != 0o400 {
 		t.Errorf("the mode is %v", fi.Mode())
 	}
-	for _, p := range []Piece{{-1, []byte("x")}, {11, []byte("xyz")}} {
-		if err := Patch(path, p); err == nil {
+	for _, p := range []durable.Piece{{-1, []byte("x")}, {11, []byte("xyz")}} {
+		if err := durable.Patch(path, p); err == nil {
 			t.Errorf("%+v is taken", p)
 		}
 	}

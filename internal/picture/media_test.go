@@ -1,6 +1,9 @@
-package picture
+package picture_test
 
-import "testing"
+import (
+	"lethe/internal/picture"
+	"testing"
+)
 
 // A file is what its sender says, or its name, or its bytes.
 func TestMediaType(t *testing.T) {
@@ -9,7 +12,7 @@ func TestMediaType(t *testing.T) {
 		{"audio/mpeg; x=1", "a.png", "audio/mpeg"}, {"application/octet-stream", "a.png", "image/png"},
 		{"", "a", "application/ogg"}, {"nonsense;;", "a.PDF", "application/pdf"},
 	} {
-		if got := MediaType(test[0], test[1], ogg); got != test[2] {
+		if got := picture.MediaType(test[0], test[1], ogg); got != test[2] {
 			t.Errorf("%q %s: %s, want %s", test[0], test[1], got, test[2])
 		}
 	}

@@ -1,4 +1,4 @@
-package picture
+package picture_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"image/png"
 	"testing"
 
+	"lethe/internal/picture"
 	"lethe/internal/test/lethetest"
 )
 
@@ -61,18 +62,18 @@ func TestPicturesAreMadeFit(t *testing.T) {
 		"tall jpeg":  {file(t, "jpeg", drawn(1, 4000)), false, 32, 1568},
 		"tiny png":   {file(t, "png", drawn(1, 1)), false, 32, 32},
 	} {
-		kind, fit, err := Fit(test.data)
+		kind, fit, err := picture.Fit(test.data)
 		again, format, derr := image.Decode(bytes.NewReader(fit))
 		if err != nil || derr != nil || kind != "image/"+format || again.Bounds().Size() != image.Pt(test.width, test.height) ||
 			bytes.Equal(fit, test.data) != test.same {
 			t.Errorf("%s became %s of %d bytes (%v, %v)", name, kind, len(fit), err, derr)
 		}
-		_, same, _ := Fit(test.data)
+		_, same, _ := picture.Fit(test.data)
 		if !bytes.Equal(fit, same) {
 			t.Errorf("%s becomes different bytes each time", name)
 		}
 	}
-	_, fit, err := Fit(file(t, "png", drawn(3136, 1568)))
+	_, fit, err := picture.Fit(file(t, "png", drawn(3136, 1568)))
 	lethetest.Must(t, err)
 	m, err := jpeg.Decode(bytes.NewReader(fit))
 	lethetest.Must(t, err)
@@ -96,11 +97,11 @@ func TestHostilePicturesAreRefused(t *testing.T) {
 		"nothing": nil, "text": []byte("hello"), "svg": []byte("<svg width='1' height='1'/>"), "vast": vast, "slow": append(slow, 0xff, 0xd9),
 		"cut off": whole[:len(whole)-30], "cut off jpeg": small[:500],
 	} {
-		if kind, _, err := Fit(data); err == nil {
+		if kind, _, err := picture.Fit(data); err == nil {
 			t.Errorf("%s became %s", name, kind)
 		}
 	}
-	if _, err := Size(vast); err == nil {
+	if _, err := picture.Size(vast); err == nil {
 		t.Error("a vast picture has a size")
 	}
 }
@@ -108,5 +109,5 @@ func TestHostilePicturesAreRefused(t *testing.T) {
 // No bytes make a decoder panic, nor take more memory than a picture may.
 func FuzzFit(f *testing.F) {
 	f.Add([]byte(webp))
-	f.Fuzz(func(_ *testing.T, data []byte) { _, _, _ = Fit(data) })
+	f.Fuzz(func(_ *testing.T, data []byte) { _, _, _ = picture.Fit(data) })
 }

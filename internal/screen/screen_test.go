@@ -1,6 +1,9 @@
-package screen
+package screen_test
 
-import "testing"
+import (
+	"lethe/internal/screen"
+	"testing"
+)
 
 func TestSanitize(t *testing.T) {
 	for in, want := range map[string]string{
@@ -12,7 +15,7 @@ func TestSanitize(t *testing.T) {
 		"a\u2028b":             `a\u2028b`,
 		"a\xffb":               "a\uFFFDb",
 	} {
-		if got := Sanitize(in); got != want {
+		if got := screen.Sanitize(in); got != want {
 			t.Errorf("Sanitize(%q) = %q, want %q", in, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package rehearsal
+package rehearsal_test
 
 import (
 	"bufio"
@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"lethe/agent/llm/rehearsal"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -56,7 +57,7 @@ type got struct {
 	raw       string
 	text      string
 	reasoning string
-	calls     []Call
+	calls     []rehearsal.Call
 	finish    string
 	done      bool
 	usage     *counted
@@ -64,9 +65,9 @@ type got struct {
 	readErr   error
 }
 
-func start(t *testing.T, o Options) (*Server, string) {
+func start(t *testing.T, o rehearsal.Options) (*rehearsal.Server, string) {
 	t.Helper()
-	s := New(o)
+	s := rehearsal.New(o)
 	ts := httptest.NewServer(s)
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
@@ -76,8 +77,8 @@ func start(t *testing.T, o Options) (*Server, string) {
 }
 
 // saying is a model with one answer.
-func saying(a Answer) Options {
-	return Options{Answer: func(context.Context, *Request) *Answer { return &a }}
+func saying(a rehearsal.Answer) rehearsal.Options {
+	return rehearsal.Options{Answer: func(context.Context, *rehearsal.Request) *rehearsal.Answer { return &a }}
 }
 
 func body(t *testing.T, v any) []byte {
@@ -149,7 +150,7 @@ func (g *got) add(ch choice) {
 	g.reasoning += ch.Delta.Reasoning
 	for _, d := range ch.Delta.Calls {
 		for len(g.calls) <= d.Index {
-			g.calls = append(g.calls, Call{})
+			g.calls = append(g.calls, rehearsal.Call{})
 		}
 		c := &g.calls[d.Index]
 		c.Name = cmp.Or(c.Name, d.Function.Name)
@@ -185,7 +186,7 @@ func result(id, text string) obj {
 	return obj{"role": "tool", "tool_call_id": id, "content": text}
 }
 
-func called(calls ...Call) obj {
+func called(calls ...rehearsal.Call) obj {
 	var list []obj
 	for _, c := range calls {
 		list = append(list, obj{"id": c.ID, "type": "function", "function": obj{"name": c.Name, "arguments": c.Arguments}})

@@ -1,4 +1,4 @@
-package rehearsal
+package rehearsal_test
 
 import (
 	"bytes"
@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/llm/rehearsal"
 	"lethe/internal/test/lethetest"
 )
 
 func TestListenAndServe(t *testing.T) {
-	s := New(Options{Pace: time.Hour})
+	s := rehearsal.New(rehearsal.Options{Pace: time.Hour})
 	url, err := s.Listen("127.0.0.1:0")
 	lethetest.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -35,7 +36,7 @@ func TestListenAndServe(t *testing.T) {
 }
 
 func TestRefusesOtherRoutes(t *testing.T) {
-	_, url := start(t, Options{})
+	_, url := start(t, rehearsal.Options{})
 	for _, path := range []string{"", "/v1/embeddings", "/chat/completions"} {
 		res, err := http.Get(strings.TrimSuffix(url, "/chat/completions") + path)
 		lethetest.Must(t, err)
@@ -48,7 +49,7 @@ func TestRefusesOtherRoutes(t *testing.T) {
 }
 
 func TestRefusesWhatItCannotAnswer(t *testing.T) {
-	_, url := start(t, Options{})
+	_, url := start(t, rehearsal.Options{})
 	for name, r := range map[string]any{
 		"prose": "hello", "no messages": request(), "no stream": with(request(user("x")), obj{"stream": false}),
 	} {

@@ -1,7 +1,8 @@
-package rehearsal
+package rehearsal_test
 
 import (
 	"bytes"
+	"lethe/agent/llm/rehearsal"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -10,9 +11,9 @@ import (
 )
 
 func TestStreamShape(t *testing.T) {
-	_, url := start(t, Options{})
+	_, url := start(t, rehearsal.Options{})
 	g := send(t, url, request(system("s"), user("count to 20")))
-	if g.text != count(nil, []string{"", "20"}) || g.finish != "stop" || !g.done {
+	if g.text != rehearsal.Count(nil, []string{"", "20"}) || g.finish != "stop" || !g.done {
 		t.Errorf("text %q, finish %q, done %v", g.text, g.finish, g.done)
 	}
 	if g.reasoning == "" || g.chunks < 25 {
@@ -30,13 +31,13 @@ func TestStreamShape(t *testing.T) {
 			t.Errorf("event %q", e)
 		}
 	}
-	if r := g.usage.Details.Reasoning; r != Tokens(g.reasoning) || g.usage.Completion != r+Tokens(g.text) {
+	if r := g.usage.Details.Reasoning; r != rehearsal.Tokens(g.reasoning) || g.usage.Completion != r+rehearsal.Tokens(g.text) {
 		t.Errorf("usage %+v", *g.usage)
 	}
 }
 
 func TestWithoutUsageOrThinking(t *testing.T) {
-	_, url := start(t, Options{})
+	_, url := start(t, rehearsal.Options{})
 	if g := send(t, url, with(request(user("hi")), obj{"stream_options": nil})); g.usage != nil || !g.done {
 		t.Error(g.raw)
 	}
@@ -47,14 +48,14 @@ func TestWithoutUsageOrThinking(t *testing.T) {
 }
 
 func TestMaxTokens(t *testing.T) {
-	_, url := start(t, Options{})
+	_, url := start(t, rehearsal.Options{})
 	g := send(t, url, with(request(user("count to 500")), obj{"max_tokens": 40}))
 	if g.finish != "length" || g.usage.Completion > 40 || g.usage.Completion < 38 {
 		t.Errorf("finish %q after %d tokens", g.finish, g.usage.Completion)
 	}
 }
 
-var twoCalls = &Answer{Text: "Two things at once.", Calls: []Call{
+var twoCalls = &rehearsal.Answer{Text: "Two things at once.", Calls: []rehearsal.Call{
 	{Name: "BASH", Arguments: `{"command":"sleep 100; echo done with the first"}`},
 	{Name: "READ_FILE", Arguments: `{"path":"a/long/path/to/some/file.txt"}`},
 }}
@@ -78,10 +79,10 @@ func TestCalls(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := saying(Answer{Text: "a b c"})
+		o := saying(rehearsal.Answer{Text: "a b c"})
 		o.Pace = time.Second
 		w, began := httptest.NewRecorder(), time.Now()
-		New(o).ServeHTTP(w, httptest.NewRequest("POST", "/v1/chat/completions", bytes.NewReader(body(t, request(user("x"))))))
+		rehearsal.New(o).ServeHTTP(w, httptest.NewRequest("POST", "/v1/chat/completions", bytes.NewReader(body(t, request(user("x"))))))
 		if took := time.Since(began); took != 4*time.Second { // five chunks: role, three words, finish
 			t.Errorf("took %s", took)
 		}

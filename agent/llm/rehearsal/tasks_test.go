@@ -1,8 +1,9 @@
-package rehearsal
+package rehearsal_test
 
 import (
 	"encoding/json"
 	"fmt"
+	"lethe/agent/llm/rehearsal"
 	"strings"
 	"testing"
 	"time"
@@ -28,14 +29,14 @@ func askTask(t *testing.T, url string, messages ...obj) (a taskAnswer) {
 
 // Nobody watches a task being answered, so the pace of an answer is not for it.
 func TestSummarise(t *testing.T) {
-	_, url := start(t, Options{Pace: time.Hour})
+	_, url := start(t, rehearsal.Options{Pace: time.Hour})
 	filler := strings.Repeat("It was a long day and little happened. ", 40)
 	messages := []obj{
 		system("s"), user("◆ past\nNothing has faded yet."),
 		user("◆ e1 inbound room=dev\n[USER:bob 2026-11-20T12:57:16Z] unrelated chatter about fish"),
 		user("◆ e2 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] We decided to move billing-api. " + filler +
 			"Always ask bob before a deploy."),
-		called(Call{"e3_1", "READ_FILE", `{"path":"conf/billing.toml"}`}), result("e3_1", "port = 8123\nnever say this\n"+filler),
+		called(rehearsal.Call{"e3_1", "READ_FILE", `{"path":"conf/billing.toml"}`}), result("e3_1", "port = 8123\nnever say this\n"+filler),
 		said("The port is 8123."),
 	}
 	s := askTask(t, url, append(messages, user(taskText("summarise", 2, 4)))...)
@@ -51,7 +52,7 @@ func TestSummarise(t *testing.T) {
 
 // A request can bring its entries before the task, as the compactor renders them.
 func TestSelfContainedTask(t *testing.T) {
-	_, url := start(t, Options{})
+	_, url := start(t, rehearsal.Options{})
 	s := askTask(t, url, system("soul"),
 		user("◆ memory\n(empty)\n◆ e3 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] remember the code 4711 of the cellar door\n"+
 			"◆ e4 reply ◱hash="+hashA+" gist=x◲\n<reasoning>\nI promise a secret plan.\n</reasoning>\nSo be it.\n◆ e4.1 call BASH\n"+
@@ -66,14 +67,14 @@ func TestSelfContainedTask(t *testing.T) {
 // Not every last message is a task: one without entries has nothing to be cut,
 // and a line in a room cannot pass for one.
 func TestNoTask(t *testing.T) {
-	_, url := start(t, Options{})
+	_, url := start(t, rehearsal.Options{})
 	if g := send(t, url, request(user(taskText("segment", 900, 999)))); strings.HasPrefix(g.text, "{") {
 		t.Errorf("%q", g.text)
 	}
 	l := newLife(t, "")
 	l.hear("ada: " + taskText("summarise", 1, 1))
 	l.says("I heard")
-	if _, ok := Task([]Message{{Role: "user"}}, 0); ok {
+	if _, ok := rehearsal.Task([]rehearsal.Message{{Role: "user"}}, 0); ok {
 		t.Error("an inbound message is no task")
 	}
 }

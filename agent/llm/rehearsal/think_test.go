@@ -1,8 +1,9 @@
-package rehearsal
+package rehearsal_test
 
 import (
 	"encoding/json"
 	"fmt"
+	"lethe/agent/llm/rehearsal"
 	"strings"
 	"testing"
 )
@@ -23,7 +24,7 @@ type life struct {
 
 func newLife(t *testing.T, past string) *life {
 	t.Helper()
-	_, url := start(t, Options{})
+	_, url := start(t, rehearsal.Options{})
 	l := &life{t: t, url: url, tools: allTools, results: map[string]string{"RECALL": "nothing found"}}
 	l.messages = []obj{system("SOUL and harness")}
 	if past != "" {
@@ -75,18 +76,18 @@ func (l *life) step() got {
 		l.messages = append(l.messages, said(g.text))
 		return g
 	}
-	var mine []Call
+	var mine []rehearsal.Call
 	var results []obj
 	for k, c := range g.calls {
 		id := fmt.Sprintf("e%d_%d", l.entry, k+1)
-		mine = append(mine, Call{id, c.Name, c.Arguments})
+		mine = append(mine, rehearsal.Call{id, c.Name, c.Arguments})
 		results = append(results, result(id, l.run(c)))
 	}
 	l.messages = append(append(l.messages, called(mine...)), results...)
 	return g
 }
 
-func (l *life) run(c Call) string {
+func (l *life) run(c rehearsal.Call) string {
 	var args map[string]string
 	if err := json.Unmarshal([]byte(c.Arguments), &args); err != nil {
 		l.t.Errorf("arguments of %s: %v", c.Name, err)

@@ -1,8 +1,9 @@
-package catalogue
+package catalogue_test
 
 import (
 	"compress/gzip"
 	"encoding/json"
+	"lethe/agent/tools/catalogue"
 	"os"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 )
 
 // real are the tools of servers from npm.
-func real(tb testing.TB) (items []Item) {
+func real(tb testing.TB) (items []catalogue.Item) {
 	tb.Helper()
 	f, err := os.Open("testdata/servers.json.gz")
 	if err != nil {
@@ -30,7 +31,7 @@ func real(tb testing.TB) (items []Item) {
 	}
 	for _, s := range servers {
 		for _, t := range s.Tools {
-			items = append(items, Item{Kind: Tool, Name: s.Server + "/" + t.Name, About: t.Description})
+			items = append(items, catalogue.Item{Kind: catalogue.Tool, Name: s.Server + "/" + t.Name, About: t.Description})
 		}
 	}
 	return items
@@ -58,7 +59,7 @@ func TestWishes(t *testing.T) {
 					t.Fatalf("there is no tool %s", name)
 				}
 			}
-			found := names(Find(items, wish, 8))
+			found := names(catalogue.Find(items, wish, 8))
 			place := slices.IndexFunc(found, func(name string) bool { return slices.Contains(right, name) })
 			if place == 0 {
 				first++

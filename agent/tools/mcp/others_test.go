@@ -1,4 +1,4 @@
-package mcp
+package mcp_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/agent/tools/mcp"
 	"lethe/internal/test/lethetest"
 )
 
@@ -17,9 +18,9 @@ func TestParse(t *testing.T) {
 		"far": {"type": "http", "url": "https://far.example/mcp", "headers": {"Authorization": "${TOKEN}"}},
 		"near": {"url": "http://near.example/mcp"}, "☃": {"command": "x"}, "empty": {},
 		"off": {"command": "x", "disabled": true}}, "projects": {"a": 1}}`
-	got, refused, err := Parse([]byte(claude))
+	got, refused, err := mcp.Parse([]byte(claude))
 	lethetest.Must(t, err)
-	want := map[string]Server{
+	want := map[string]mcp.Server{
 		"my-server": {Command: []string{"npx", "-y", "x"}, Env: map[string]string{"KEY": "$KEY", "A": "b"}, Network: true},
 		"far":       {URL: "https://far.example/mcp", Headers: map[string]string{"Authorization": "$TOKEN"}},
 	}
@@ -33,11 +34,11 @@ func TestParse(t *testing.T) {
 			t.Errorf("refused without %q: %s", part, why)
 		}
 	}
-	code, _, err := Parse([]byte(`{"servers": {"a": {"command": "b"}}, "inputs": []}`))
+	code, _, err := mcp.Parse([]byte(`{"servers": {"a": {"command": "b"}}, "inputs": []}`))
 	if err != nil || len(code) != 1 {
 		t.Errorf("of VS Code: %v, %v", code, err)
 	}
-	if _, _, err := Parse([]byte("mcpServers:")); err == nil {
+	if _, _, err := mcp.Parse([]byte("mcpServers:")); err == nil {
 		t.Error("no JSON, and no error")
 	}
 }

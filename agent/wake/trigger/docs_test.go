@@ -1,6 +1,7 @@
-package trigger
+package trigger_test
 
 import (
+	"lethe/agent/wake/trigger"
 	"lethe/internal/test/lethetest"
 	"path/filepath"
 	"regexp"
@@ -15,7 +16,7 @@ func TestExamples(t *testing.T) {
 		text := lethetest.Read(t, filepath.Join(lethetest.Root(t), page))
 		for _, m := range regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(text, -1) {
 			n++
-			if _, err := Parse("example", []byte(m[1]), time.UTC); err != nil {
+			if _, err := trigger.Parse("example", []byte(m[1]), time.UTC); err != nil {
 				t.Errorf("%s: %v", m[1], err)
 			}
 		}
@@ -23,7 +24,7 @@ func TestExamples(t *testing.T) {
 			"\"[^`]*)`").FindAllStringSubmatch(text, -1) {
 			n++
 			when := map[string]string{"tz": "every = '1h'\n", "quiet": "every = '1h'\n", "grace": "every = '1h'\n"}[m[2]]
-			if _, err := Parse("example", []byte(when+"say = 'x'\n"+m[1]), time.UTC); err != nil {
+			if _, err := trigger.Parse("example", []byte(when+"say = 'x'\n"+m[1]), time.UTC); err != nil {
 				t.Errorf("%s: %v", m[1], err)
 			}
 		}

@@ -1,4 +1,4 @@
-package eval
+package eval_test
 
 import (
 	"errors"
@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"lethe/cmd/lab/eval"
 	"lethe/internal/test/lethetest"
 )
 
 func TestLoad(t *testing.T) {
-	talks, err := Load("testdata/talks")
+	talks, err := eval.Load("testdata/talks")
 	lethetest.Must(t, err)
 	if len(talks) != 2 || talks[0].Name != "harbour" || talks[1].Name != "vineyard" {
 		t.Fatalf("%+v", talks)
@@ -26,7 +27,7 @@ func TestLoad(t *testing.T) {
 	if got := strings.Join(c.Questions[1].Evidence, " "); got != "D1:8 D1:9" { // in one string
 		t.Errorf("evidence: %s", got)
 	}
-	l := c.Lines[slices.IndexFunc(c.Lines, func(l Line) bool { return l.ID == "D2:3" })]
+	l := c.Lines[slices.IndexFunc(c.Lines, func(l eval.Line) bool { return l.ID == "D2:3" })]
 	if want := time.Date(2024, 4, 21, 18, 41, 0, 0, time.UTC); l.ID != "D2:3" || l.Speaker != "Tomas" || !l.At.Equal(want) {
 		t.Errorf("%+v", l)
 	}
@@ -41,7 +42,7 @@ func TestEvidence(t *testing.T) {
 		`["D1:1"]`: "D1:1", `["D1:1; D1:12"]`: "D1:1 D1:12", `["D:1:12"]`: "D1:12", `["D01:012", "D1:12"]`: "D1:12", `"D1:1 D1:12"`: "D1:1 D1:12",
 		`["D"]`: "", `[]`: "", `null`: "", `["D9:1"]`: "", `[["D1:1"]]`: "D1:1", `[1, {"a": "D1:12"}]`: "D1:12",
 	} {
-		c, err := Parse(fmt.Appendf(nil, text, evidence))
+		c, err := eval.Parse(fmt.Appendf(nil, text, evidence))
 		lethetest.Must(t, err)
 		got := ""
 		for _, q := range c.Questions {
@@ -56,10 +57,10 @@ func TestEvidence(t *testing.T) {
 // What is no conversation is refused in one line that says which and where.
 func TestLoadRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.json")
-	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := eval.Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
-	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no *.json in ") {
+	if _, err := eval.Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no *.json in ") {
 		t.Errorf("an empty directory: %v", err)
 	}
 	session := `"session_1": [{"speaker": "a", "dia_id": "D1:1", "text": "hi"}]`
@@ -76,12 +77,12 @@ func TestLoadRefuses(t *testing.T) {
 		`{` + session + when + `, "qa": {"question": 1}}`:            "a.json: qa: ",
 	} {
 		lethetest.Must(t, os.WriteFile(file, []byte(text), 0o600))
-		_, err := Load(filepath.Dir(file))
+		_, err := eval.Load(filepath.Dir(file))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a.json") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := Load(file); err == nil || !strings.Contains(err.Error(), "not a directory") {
+	if _, err := eval.Load(file); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("a file: %v", err)
 	}
 }
@@ -103,7 +104,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(`{` + strings.ReplaceAll(said, "session_1", "session_-99999999999") + `,"qa":[]}`)
 	f.Add(strings.Repeat("[", 20000))
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := Parse([]byte(text))
+		c, err := eval.Parse([]byte(text))
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%q", err)

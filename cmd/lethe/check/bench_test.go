@@ -1,4 +1,4 @@
-package check
+package check_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/blobs"
+	"lethe/cmd/lethe/check"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
@@ -37,7 +38,7 @@ func BenchmarkFsck(b *testing.B) {
 	b.Run("fsck", func(b *testing.B) {
 		b.SetBytes(count * size)
 		for b.Loop() {
-			r, err := Home(w.home, w.store, Options{})
+			r, err := check.Home(w.home, w.store, check.Options{})
 			if err != nil || r.Blobs != count+1 || len(r.Findings) > 0 {
 				b.Fatalf("%+v, %v", r.Findings, err)
 			}

@@ -1,4 +1,4 @@
-package check
+package check_test
 
 import (
 	"errors"
@@ -16,6 +16,7 @@ import (
 	"lethe/agent/journal"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/cmd/lethe/check"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
@@ -25,7 +26,7 @@ import (
 // fsck checks the home, and returns the kinds of what it finds.
 func (w *world) fsck() (kinds []string) {
 	w.Helper()
-	r, err := Home(w.home, w.store, Options{})
+	r, err := check.Home(w.home, w.store, check.Options{})
 	w.must(err)
 	for _, f := range r.Findings {
 		w.Logf("%s %s: %s %s", f.Level, f.Kind, f.Where, f.What)
@@ -89,7 +90,7 @@ func (w *world) hurt(h blobs.Hash, lose bool) {
 // mended repairs the home, after which nothing is left to find.
 func (w *world) mended(what string) {
 	w.Helper()
-	mended, left, err := Repair(w.home, w.store, Options{})
+	mended, left, err := check.Repair(w.home, w.store, check.Options{})
 	if err != nil || len(left.Findings) > 0 {
 		w.Errorf("%s: %v", what, err)
 		for _, f := range append(mended, left.Findings...) {
@@ -143,7 +144,7 @@ func TestLifeGoesOnAfterRepair(t *testing.T) {
 	s, err := home.Fold(ada, w.store)
 	w.must(err)
 	request := fmt.Sprint(s.Messages(""))
-	lethetest.Words(t, request, "could not be restored", LostText)
+	lethetest.Words(t, request, "could not be restored", check.LostText)
 	w.sound()
 }
 
@@ -166,7 +167,7 @@ func TestRepairIsCutOff(t *testing.T) {
 			}
 			return nil
 		})
-		_, _, err := Repair(w.home, w.store, Options{})
+		_, _, err := check.Repair(w.home, w.store, check.Options{})
 		whole()
 		w.mended(fmt.Sprintf("cut off at step %d", n))
 		w.must(os.RemoveAll(w.home.Dir))
@@ -228,7 +229,7 @@ func TestFaultsThatStay(t *testing.T) {
 	} {
 		w := newWorld(t)
 		hurt(w, w.id("ada").Dir)
-		_, left, err := Repair(w.home, w.store, Options{})
+		_, left, err := check.Repair(w.home, w.store, check.Options{})
 		if w.must(err); len(left.Findings) == 0 || left.Findings[0].Kind != strings.TrimSpace(kind) {
 			t.Errorf("%s: left %+v", kind, left.Findings)
 		}
@@ -250,7 +251,7 @@ func swap(t testing.TB, path, old, new string) {
 func TestRepairRefusesWhatRuns(t *testing.T) {
 	w := newWorld(t)
 	w.held(w.id("bob"), func(*journal.Journal) {
-		if _, _, err := Repair(w.home, w.store, Options{}); !errors.As(err, new(*home.RunningError)) {
+		if _, _, err := check.Repair(w.home, w.store, check.Options{}); !errors.As(err, new(*home.RunningError)) {
 			t.Errorf("it repairs: %v", err)
 		}
 		w.inUse()
@@ -260,14 +261,14 @@ func TestRepairRefusesWhatRuns(t *testing.T) {
 // inUse fails the test if gc collects.
 func (w *world) inUse() {
 	w.Helper()
-	if _, err := Collect(w.home, w.store, true); !errors.Is(err, ErrInUse) {
+	if _, err := check.Collect(w.home, w.store, true); !errors.Is(err, check.ErrInUse) {
 		w.Errorf("it collects: %v", err)
 	}
 }
 
 func TestFindingsOnThePage(t *testing.T) {
 	page := strings.Join(strings.Fields(lethetest.Page(t, "check.md")), " ")
-	for _, k := range kinds {
+	for _, k := range check.Kinds {
 		lethetest.Words(t, page, fmt.Sprintf("- %s, *%s*: %s. Repair: %s.", k.Level, k.Kind, k.Means, k.Repair))
 	}
 }
@@ -275,7 +276,7 @@ func TestFindingsOnThePage(t *testing.T) {
 // What no life refers to goes, and nothing else; what a room names stays, and what was moved can come back.
 func TestCollect(t *testing.T) {
 	w := newWorld(t)
-	long := time.Now().Add(-2 * keepFor)
+	long := time.Now().Add(-2 * check.KeepFor)
 	put := func(m blobs.Meta, text string) blobs.Hash {
 		h, err := w.store.Put(m, []byte(text))
 		w.must(err)
@@ -284,10 +285,10 @@ func TestCollect(t *testing.T) {
 	lost, named := put(blobs.Meta{At: long, Life: w.id("ada").Self}, "left by a crash"), put(blobs.Meta{At: long}, "a file")
 	other, upload := put(blobs.Meta{At: long, Life: strings.Repeat("0", 64)}, "of another life"), put(blobs.Meta{At: time.Now()}, "an upload")
 	add(t, chat.Path(w.home.Dir, "dev"), "[USER:eve 2026-11-20T12:57:16Z] see hash="+w.store.Short(named)+"\n")
-	old := filepath.Join(w.home.Dir, lostFound, long.Format(gcDay))
+	old := filepath.Join(w.home.Dir, check.LostFound, long.Format(check.GcDay))
 	lethetest.Write(t, filepath.Join(old, "x"), "x")
 	before := w.age()
-	dry, err := Collect(w.home, w.store, false)
+	dry, err := check.Collect(w.home, w.store, false)
 	w.must(err)
 	if _, err := os.Stat(old); err != nil || w.age() != before || dry.Blobs != 2 {
 		t.Errorf("a dry run: %+v, %v", dry, err)
@@ -297,7 +298,7 @@ func TestCollect(t *testing.T) {
 	w.must(syscall.Flock(int(importing.Fd()), syscall.LOCK_EX))
 	w.inUse()
 	w.must(importing.Close())
-	done, err := Collect(w.home, w.store, true)
+	done, err := check.Collect(w.home, w.store, true)
 	w.must(err)
 	if _, err := os.Stat(old); err == nil || w.age() != before-2 || w.store.Has(lost) || w.store.Has(other) ||
 		!w.store.Has(named) || !w.store.Has(upload) || !reflect.DeepEqual(done, dry) {
@@ -325,7 +326,7 @@ func TestCollectKeepsTextsOfAnAlteredFork(t *testing.T) {
 	note(0)
 	note(3)
 	w.age()
-	whole, err := Collect(w.home, w.store, false)
+	whole, err := check.Collect(w.home, w.store, false)
 	w.must(err)
 	text := lethetest.Read(t, bea.LIFE())
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
@@ -335,7 +336,7 @@ func TestCollectKeepsTextsOfAnAlteredFork(t *testing.T) {
 			at += slices.IndexFunc(lines[at+1:], func(l string) bool { return strings.Contains(l, without) }) + 1
 		}
 		write(t, bea, forged(t, bea.Self, nil, slices.Delete(slices.Clone(lines), at, at+1)))
-		if g, err := Collect(w.home, w.store, false); err == nil {
+		if g, err := check.Collect(w.home, w.store, false); err == nil {
 			t.Errorf("without %q it would move %d blobs, and whole %d", lines[at], g.Blobs, whole.Blobs)
 		}
 	}
@@ -343,7 +344,7 @@ func TestCollectKeepsTextsOfAnAlteredFork(t *testing.T) {
 	w.must(os.Remove(filepath.Join(w.home.Dir, "key")))
 	note(3) // by another key; the lines are as they were
 	w.fails(bea, nil, "by another key")
-	if g, err := Collect(w.home, w.store, false); err != nil || !reflect.DeepEqual(g, whole) {
+	if g, err := check.Collect(w.home, w.store, false); err != nil || !reflect.DeepEqual(g, whole) {
 		t.Errorf("sealed by another key: %+v, %v, want %+v", g, err, whole)
 	}
 }

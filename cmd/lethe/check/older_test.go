@@ -1,4 +1,4 @@
-package check
+package check_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
+	"lethe/cmd/lethe/check"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/mind"
@@ -39,7 +40,7 @@ func TestFsckOfOlderPrograms(t *testing.T) {
 		sound := func(when string) {
 			t.Helper()
 			found := w.fsck()
-			v, err := Verify(w.id("ada"), w.store, VerifyOptions{})
+			v, err := check.Verify(w.id("ada"), w.store, check.VerifyOptions{})
 			if len(found) > 0 || v.Fault != nil || err != nil {
 				t.Errorf("%s, %s: found %q, %v, %v", archive, when, found, v.Fault, err)
 			}

@@ -1,4 +1,4 @@
-package check
+package check_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 
 	"lethe/agent/journal"
 	"lethe/blobs"
+	"lethe/cmd/lethe/check"
 	"lethe/life/event"
 )
 
@@ -25,7 +26,7 @@ func TestTornText(t *testing.T) {
 		w.must(err)
 		w.hurt(unnamed, false)
 
-		r, err := Home(w.home, w.store, Options{})
+		r, err := check.Home(w.home, w.store, check.Options{})
 		w.must(err)
 		kinds := map[string]int{}
 		for _, f := range r.Findings {
@@ -41,7 +42,7 @@ func TestTornText(t *testing.T) {
 			}
 		}
 		verify(true)
-		if _, err := Collect(w.home, w.store, true); err != nil {
+		if _, err := check.Collect(w.home, w.store, true); err != nil {
 			t.Error(err)
 		}
 		w.mended("a torn end")
@@ -58,7 +59,7 @@ func TestDamagedUploadIsNoStray(t *testing.T) {
 	w.must(err)
 	add(t, w.home.Chats()+"/dev.md", "[USER:ann 2026-11-20T12:57:17Z] look at hash="+h.String()+"\n")
 	w.hurt(h, false)
-	r, err := Home(w.home, w.store, Options{})
+	r, err := check.Home(w.home, w.store, check.Options{})
 	w.must(err)
 	if r.Faults != 1 || r.Findings[0].Kind != "damaged blob" {
 		t.Errorf("found %v", r.Findings)
@@ -70,7 +71,7 @@ func TestDamagedUploadIsNoStray(t *testing.T) {
 func TestToldWithoutASeal(t *testing.T) {
 	w := newWorld(t)
 	ada := w.id("ada")
-	buried := w.bury(w.resolve(refs(t, ada, "inbound")[3]), blobs.Lost, LostText)
+	buried := w.bury(w.resolve(refs(t, ada, "inbound")[3]), blobs.Lost, check.LostText)
 	w.held(ada, func(held *journal.Journal) { w.must(held.Commit(buried)) })
 	w.epoch(ada) // another append, with a seal that does not count for it
 	if v := w.verify(ada, nil); v.Fault == nil {

@@ -1,4 +1,4 @@
-package check
+package check_test
 
 import (
 	"crypto/sha256"
@@ -13,6 +13,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/blobs"
+	"lethe/cmd/lethe/check"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
@@ -46,7 +47,7 @@ func BenchmarkVerify(b *testing.B) {
 	}
 	b.Run("verify", func(b *testing.B) {
 		for b.Loop() {
-			v, err := Verify(id, store, VerifyOptions{})
+			v, err := check.Verify(id, store, check.VerifyOptions{})
 			lethetest.Must(b, err)
 			lethetest.Must(b, v.Fault)
 		}

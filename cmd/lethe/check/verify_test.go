@@ -1,4 +1,4 @@
-package check
+package check_test
 
 import (
 	"encoding/hex"
@@ -15,17 +15,18 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/journal"
 	"lethe/blobs"
+	"lethe/cmd/lethe/check"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )
 
-func (w *world) verify(id home.Identity, against *life.Checkpoint) Verdict {
+func (w *world) verify(id home.Identity, against *life.Checkpoint) check.Verdict {
 	w.Helper()
 	key, err := life.ReadKey(w.home.Dir)
 	w.must(err)
-	v, err := Verify(id, w.store, VerifyOptions{Against: against, Key: key.Public()})
+	v, err := check.Verify(id, w.store, check.VerifyOptions{Against: against, Key: key.Public()})
 	w.must(err)
 	return v
 }
@@ -265,7 +266,7 @@ func FuzzVerify(f *testing.F) {
 		}
 		for _, text := range []string{string(data), forged(t, id.Self, nil, lines)} {
 			write(t, id, text)
-			if v, err := Verify(id, store, VerifyOptions{}); err == nil && v.Fault == nil && v.Blobs > 0 {
+			if v, err := check.Verify(id, store, check.VerifyOptions{}); err == nil && v.Fault == nil && v.Blobs > 0 {
 				t.Error("it refers to blobs that are not there")
 			}
 		}

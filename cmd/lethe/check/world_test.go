@@ -1,4 +1,4 @@
-package check
+package check_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"lethe/agent/host"
 	"lethe/agent/journal"
 	"lethe/blobs"
+	"lethe/cmd/lethe/check"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
@@ -158,7 +159,7 @@ func (w *world) fork() home.Identity {
 // age makes the blobs older than any that gc keeps, and counts them.
 func (w *world) age() (count int) {
 	w.Helper()
-	long := time.Now().Add(-2 * keepFor)
+	long := time.Now().Add(-2 * check.KeepFor)
 	w.must(w.store.Each(func(h blobs.Hash) error {
 		count++
 		return os.Chtimes(w.store.Path(h), long, long)

@@ -1,6 +1,7 @@
-package console
+package console_test
 
 import (
+	"lethe/cmd/lethe/console"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,7 @@ import (
 // Columns are aligned, whatever strangers wrote into a cell: each stays in its column, in one line, and is safe to
 // show.
 func TestTable(t *testing.T) {
-	rows := NewTable("NAME", "ROOMS", "LAST")
+	rows := console.NewTable("NAME", "ROOMS", "LAST")
 	rows.Row("ada", []string{"dev", "ops"}, "one\ttab")
 	rows.Row("漢字", []string{}, "two\nlines \x1b[31m")
 	rows.Row("", time.Time{}, 7)

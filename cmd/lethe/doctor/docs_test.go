@@ -1,4 +1,4 @@
-package doctor
+package doctor_test
 
 import (
 	"io/fs"

@@ -1,4 +1,4 @@
-package doctor
+package doctor_test
 
 import (
 	"fmt"
@@ -12,14 +12,15 @@ import (
 
 	"lethe/agent/config"
 	"lethe/agent/home"
+	"lethe/cmd/lethe/doctor"
 	"lethe/internal/test/lethetest"
 )
 
 // examine returns what is found, a line each, without what depends on the machine.
-func examine(t *testing.T, x Exam) (all string) {
+func examine(t *testing.T, x doctor.Exam) (all string) {
 	t.Helper()
-	x.Tell = func(f Finding) {
-		if f.State != OK && f.Remedy == "" {
+	x.Tell = func(f doctor.Finding) {
+		if f.State != doctor.OK && f.Remedy == "" {
 			t.Errorf("no remedy: %+v", f)
 		}
 		all += fmt.Sprintln(f.State, f.What, f.Text)
@@ -56,7 +57,7 @@ func TestEndpoint(t *testing.T) {
 		var s config.Settings
 		s.Model.BaseURL, s.Model.Name = server.URL+"/v1", model
 		s.Context.Limit = limit
-		found := examine(t, Exam{Home: home.Home{Dir: filepath.Join(t.TempDir(), "none")}, Settings: s, Request: request})
+		found := examine(t, doctor.Exam{Home: home.Home{Dir: filepath.Join(t.TempDir(), "none")}, Settings: s, Request: request})
 		if strings.Contains(found, key) {
 			t.Error("the key is told: ", found)
 		}
@@ -90,7 +91,7 @@ func TestHome(t *testing.T) {
 	t.Setenv("DEEPSEEK_API_KEY", "")
 	dir := t.TempDir()
 	h := filepath.Join(dir, "home")
-	found := examine(t, Exam{Home: home.Home{Dir: h}, Request: true})
+	found := examine(t, doctor.Exam{Home: home.Home{Dir: h}, Request: true})
 	lethetest.Words(t, found, "ok home "+h+" is not there yet", "ok file system it renames", "warning key DEEPSEEK_API_KEY is not set")
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
@@ -101,7 +102,7 @@ func TestHome(t *testing.T) {
 	lethetest.Must(t, os.Chmod(filepath.Join(h, "key"), 0o644))
 	s := config.Settings{DefaultIdentity: "eve"}
 	s.Tools.Bash = "trusted"
-	found = examine(t, Exam{Home: home.Home{Dir: h}, Settings: s, Request: true})
+	found = examine(t, doctor.Exam{Home: home.Home{Dir: h}, Settings: s, Request: true})
 	lethetest.Words(t, found, "format 1; identities: 2", "warning modes others can open "+h+" (mode 0755)",
 		h+"/key (mode 0644): a key or token in it may have been read",
 		`trouble identity find identity "eve"`, "warning sandbox tools.bash")
@@ -109,7 +110,7 @@ func TestHome(t *testing.T) {
 		t.Error("a secret is told: ", found)
 	}
 	lethetest.Write(t, filepath.Join(h, "format"), "lethe home 99\n")
-	lethetest.Words(t, examine(t, Exam{Home: home.Home{Dir: h}}), "trouble home open "+h+": it has format 99")
+	lethetest.Words(t, examine(t, doctor.Exam{Home: home.Home{Dir: h}}), "trouble home open "+h+": it has format 99")
 }
 
 // Hooks are listed; so is what is ignored or cannot be started.
@@ -121,11 +122,11 @@ func TestHooks(t *testing.T) {
 		lethetest.Must(t, os.Chmod(path, 0o700))
 	}
 	lethetest.Write(t, filepath.Join(dir, "hooks/turn/closed"), "#!/bin/sh\n")
-	found := examine(t, Exam{Home: home.Home{Dir: dir}})
+	found := examine(t, doctor.Exam{Home: home.Home{Dir: dir}})
 	lethetest.Words(t, found, "ok hooks these are asked: call/guard, call/no-line\n",
 		"warning hooks hook call/no-line cannot be started: its first line",
 		"/hooks/calls is ignored: hooks belong into turn", "/hooks/turn/closed is ignored: a hook is a regular file")
-	if none := examine(t, Exam{Home: home.Home{Dir: lethetest.Dir(t)}}); strings.Contains(none, "hook") {
+	if none := examine(t, doctor.Exam{Home: home.Home{Dir: lethetest.Dir(t)}}); strings.Contains(none, "hook") {
 		t.Error(none)
 	}
 }

@@ -1,6 +1,7 @@
-package text
+package text_test
 
 import (
+	textpkg "lethe/compactor/recall/text"
 	"strings"
 	"testing"
 	"time"
@@ -27,28 +28,28 @@ func FuzzTokens(f *testing.F) {
 		text = norm.NFC.String(text) // as Tokens reads it
 		now := time.Unix(sec%(1<<36), 0).UTC()
 		tokens, last := 0, 0
-		for tok := range Tokens(text) {
+		for tok := range textpkg.Tokens(text) {
 			tokens++
-			if tok.From < 0 || tok.To > len(text) || tok.From > tok.To || tok.Text == "" || len(tok.Text) > maxToken ||
+			if tok.From < 0 || tok.To > len(text) || tok.From > tok.To || tok.Text == "" || len(tok.Text) > textpkg.MaxToken ||
 				!utf8.ValidString(tok.Text) && utf8.ValidString(text) {
 				t.Fatalf("%q: token %+v", text, tok)
 			}
 			for _, r := range tok.Text {
-				if r < utf8.RuneSelf && !wordRune(r) && !strings.ContainsRune(`_-./\@`, r) || r >= 'A' && r <= 'Z' {
+				if r < utf8.RuneSelf && !textpkg.WordRune(r) && !strings.ContainsRune(`_-./\@`, r) || r >= 'A' && r <= 'Z' {
 					t.Fatalf("%q: token %q is cut by FTS5", text, tok.Text)
 				}
 			}
-			if tok.Kind == Word && tok.From < last {
+			if tok.Kind == textpkg.Word && tok.From < last {
 				t.Fatalf("%q: token %+v comes after byte %d", text, tok, last)
-			} else if tok.Kind == Word {
+			} else if tok.Kind == textpkg.Word {
 				last = tok.From
 			}
 		}
 		if tokens > 3*len(text)+2 {
 			t.Fatalf("%d tokens in %d bytes", tokens, len(text))
 		}
-		for _, p := range Periods(Cut(text, 4000), now) {
-			if !p.Until.After(p.Since) || p.Words.From < 0 || p.Words.From >= p.Words.To && p.Words != (Span{}) || p.Words.To > len(text) {
+		for _, p := range textpkg.Periods(textpkg.Cut(text, 4000), now) {
+			if !p.Until.After(p.Since) || p.Words.From < 0 || p.Words.From >= p.Words.To && p.Words != (textpkg.Span{}) || p.Words.To > len(text) {
 				t.Fatalf("%q names %v to %v in %+v", text, p.Since, p.Until, p.Words)
 			}
 			if fit := p.Fit(now); fit < 0 || fit > 1 {

@@ -1,7 +1,8 @@
-package text
+package text_test
 
 import (
 	"fmt"
+	textpkg "lethe/compactor/recall/text"
 	"strings"
 	"testing"
 )
@@ -10,8 +11,8 @@ import (
 // in < >.
 func spell(text string) string {
 	var out []string
-	for t := range Tokens(text) {
-		out = append(out, map[Kind]string{Word: "%s", Ident: "[%s]", Part: "(%s)", Run: "{%s}", Day: "<%s>"}[t.Kind])
+	for t := range textpkg.Tokens(text) {
+		out = append(out, map[textpkg.Kind]string{textpkg.Word: "%s", textpkg.Ident: "[%s]", textpkg.Part: "(%s)", textpkg.Run: "{%s}", textpkg.Day: "<%s>"}[t.Kind])
 		out[len(out)-1] = fmt.Sprintf(out[len(out)-1], t.Text)
 	}
 	return strings.Join(out, " ")
@@ -67,7 +68,7 @@ func TestScan(t *testing.T) {
 		"ไป":                                      "{ไป}",
 		"हिन्दी भाषा":                             "हिन्दी भाषा",
 		"a\x00b\xffc":                             "a b c",
-		strings.Repeat("x", 100):                  strings.Repeat("x", maxToken),
+		strings.Repeat("x", 100):                  strings.Repeat("x", textpkg.MaxToken),
 	} {
 		if got := spell(text); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", text, got, want)

@@ -1,8 +1,9 @@
-package text
+package text_test
 
 import (
 	"hash/crc32"
 	"io"
+	textpkg "lethe/compactor/recall/text"
 	"slices"
 	"strings"
 	"testing"
@@ -19,11 +20,11 @@ func TestStem(t *testing.T) {
 		"ürün": "ürün", "7431": "7431", "x": "x", "": "", "бегущий": "бегущ", "медового": "медов", "медовый": "медов",
 		"пирога": "пирог", "пирог": "пирог", "київ": "київ",
 	} {
-		if got := stem(word); got != want {
+		if got := textpkg.Stem(word); got != want {
 			t.Errorf("stem(%q) = %q, want %q", word, got, want)
 		}
 	}
-	if long := strings.Repeat("ab", 100); stem(long) != long {
+	if long := strings.Repeat("ab", 100); textpkg.Stem(long) != long {
 		t.Error("what is too long to be a word was stemmed")
 	}
 }
@@ -38,7 +39,7 @@ func TestStemsAreThoseOfTheIndex(t *testing.T) {
 			"ization izer ational ation ative ator ant ance ancy " +
 			"ent ence ency ently ment ement able ably ability ible ic ical icate icity ion ism ist ity ive iveness ivity ous ously " +
 			"ousness ful fully fulness ness less lessly logy") {
-			io.WriteString(sum, stem(root+end)+" ")
+			io.WriteString(sum, textpkg.Stem(root+end)+" ")
 		}
 	}
 	if got := sum.Sum32(); got != 0x644749c1 {
@@ -76,7 +77,7 @@ func TestPeriods(t *testing.T) {
 		"1024-13-77":                         "",
 	} {
 		var got []string
-		for _, p := range Periods(text, monday) {
+		for _, p := range textpkg.Periods(text, monday) {
 			got = append(got, p.Since.Format(time.DateOnly)+" "+p.Until.Format(time.DateOnly))
 		}
 		slices.Sort(got)

@@ -1,7 +1,8 @@
-package botapi
+package botapi_test
 
 import (
 	"fmt"
+	"lethe/internal/test/botapi"
 	"strings"
 	"testing"
 )
@@ -14,7 +15,7 @@ func TestParseHTML(t *testing.T) {
 		{`<blockquote><pre><code class="language-go">a</code></pre></blockquote>`, "a", "blockquote 0+1, pre 0+1 go"},
 		{"<pre>a</pre><code>b</code> > c", "ab > c", "pre 0+1, code 1+1"},
 	} {
-		text, entities, err := ParseHTML(c.in)
+		text, entities, err := botapi.ParseHTML(c.in)
 		var got []string
 		for _, e := range entities {
 			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %d+%d %s", e.Type, e.Offset, e.Length, e.URL+e.Language)))
@@ -43,7 +44,7 @@ func TestParseHTML(t *testing.T) {
 		"\xff":                      "utf-8",
 		strings.Repeat("x", 35_001): "35001 bytes",
 	} {
-		if _, _, err := ParseHTML(in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := botapi.ParseHTML(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.50s: %v, want %s", in, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package dialect
+package dialect_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/test/dialect"
 	"lethe/internal/test/rehearsal"
 )
 
@@ -31,7 +32,7 @@ const geminiReply = `,{"role":"assistant","content":"","tool_calls":[{"id":"t1",
 {"role":"tool","tool_call_id":"t1","content":"a file"}`
 
 // post asks, and returns the answer's status and text.
-func post(t *testing.T, s *Server, body string) (int, string) {
+func post(t *testing.T, s *dialect.Server, body string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
 	if strings.Contains(body, "gemini-") {
@@ -61,7 +62,7 @@ func listing() http.Handler {
 
 // What Anthropic takes is answered; what it refuses is refused, with its words.
 func TestAnthropic(t *testing.T) {
-	s := Anthropic(listing())
+	s := dialect.Anthropic(listing())
 	code, text := post(t, s, anthropicAsk+"]}")
 	signature := between(text, `"delta":{"signature":"`, `"`)
 	if code != http.StatusOK || signature == "" || !strings.Contains(text, `"stop_reason":"tool_use"`) {
@@ -122,7 +123,7 @@ func TestAnthropic(t *testing.T) {
 
 // The same for Gemini.
 func TestGemini(t *testing.T) {
-	s := Gemini(listing())
+	s := dialect.Gemini(listing())
 	code, text := post(t, s, geminiAsk+"]}")
 	signature := between(text, `"thought_signature":"`, `"`)
 	if code != http.StatusOK || signature == "" {
@@ -131,7 +132,7 @@ func TestGemini(t *testing.T) {
 	good := geminiAsk + strings.Replace(geminiReply, "SIGNATURE", signature, 1) + "]}"
 	for _, c := range []struct{ old, now, want string }{
 		{"", "", ""},
-		{signature, StandIn, ""},
+		{signature, dialect.StandIn, ""},
 		{signature, "c3RhbGU=", "Corrupted"},
 		{`"soul"`, `"another soul"`, "Corrupted"},
 		{`,"extra_content":{"google":{"thought_signature":"` + signature + `"}}`, "", "missing a thought_signature"},

@@ -1,0 +1,7 @@
+package config
+
+// Names for tests from outside.
+var (
+	EachKey  = eachKey
+	ReadKeys = readKeys
+)

@@ -1,0 +1,6 @@
+package home
+
+// Names for tests from outside.
+var (
+	Holder = holder
+)

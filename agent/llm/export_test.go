@@ -1,0 +1,7 @@
+package llm
+
+// Names for tests from outside.
+var (
+	ModelsTable = modelsTable
+	Table       = table
+)

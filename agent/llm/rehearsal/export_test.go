@@ -1,0 +1,6 @@
+package rehearsal
+
+// Names for tests from outside.
+var (
+	Count = count
+)

@@ -1,0 +1,6 @@
+package status
+
+// Names for tests from outside.
+const (
+	MaxOutput = maxOutput
+)

@@ -1,0 +1,7 @@
+package tools
+
+// Names for tests from outside.
+type (
+	Integer = integer
+	Loose   = loose
+)

@@ -1,0 +1,10 @@
+package main
+
+// Names for tests from outside.
+var (
+	Execute        = execute
+	NewRootCommand = newRootCommand
+	Run            = run
+	Sick           = sick
+	WriteBridges   = writeBridges
+)

@@ -1,0 +1,10 @@
+package mind
+
+// Names for tests from outside.
+const (
+	LeastCut = leastCut
+)
+
+var (
+	Clip = clip
+)
