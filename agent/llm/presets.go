@@ -1,9 +1,9 @@
 package llm
 
-// presets are the providers, the default first. Each wants something differently. Sources: their API references, and what
-// they were seen to refuse. Mistral and Groq answer 4xx to any field they do not know; Mistral also to call ids that are
-// not nine alphanumerics and to a user message right after a tool's. Chat templates served by vLLM and llama.cpp raise
-// when roles do not alternate.
+// presets are the providers, the default first. Sources: their API references, and answers that refused something.
+// Mistral and Groq answer 4xx to any field they do not know; Mistral also to call ids that are not nine alphanumerics
+// and to a user message right after a tool's. Chat templates served by vLLM and llama.cpp raise when roles do not
+// alternate.
 var presets = []PresetInfo{
 	{
 		Name:                 "deepseek",
@@ -40,8 +40,8 @@ var presets = []PresetInfo{
 		EffortField: "output_config.effort",
 		MaxEffort:   "max",
 	},
-	// Its endpoint for OpenAI's dialect refuses fields that it does not know. Without the signature of a reply's first call it
-	// refuses the request; the stand-in is the documented one for calls that it has not made itself.
+	// Its endpoint for OpenAI's dialect refuses fields that it does not know, and requests without the signature of a
+	// reply's first call; the stand-in is the documented one for calls that it has not made itself.
 	{
 		Name:          "gemini",
 		BaseURL:       "https://generativelanguage.googleapis.com/v1beta/openai/",

@@ -81,7 +81,8 @@ func (d *agentsData) member(html *htmlPage, agent report.Agent) {
 	if isHere {
 		d.control(html, agent)
 	} else {
-		html.put(`<p class="soft small"><code>lethe take %s</code> in a terminal here has it go on at this host.</p>`, agent.Name)
+		html.put(`<p class="soft small"><code>lethe take %s</code> in a terminal here has it go on at this host.</p>`,
+			agent.Name)
 	}
 	html.put("\n</li>")
 }
@@ -141,7 +142,8 @@ func (d *agentsData) shared(html *htmlPage) {
 	html.put(`<h2 id="settings">What all of them share</h2>
 %s
 <form class="text fields" method="post" action="/agents/settings">
-`, when(html.R.FormValue("saved") != "", `<p class="text notice" role="status">Saved. It holds for what starts from now on; `+
+`, when(html.R.FormValue("saved") != "", `<p class="text notice" role="status">Saved. It holds for `+
+		`what starts from now on; `+
 		`<i>Start anew</i> under Manage has one that runs take it.</p>`))
 	html.provider(d)
 	html.put(`

@@ -13,7 +13,8 @@ func (d devicesData) show(html *htmlPage) {
 <ul class="plain">`)
 	for _, one := range d {
 		html.put(`<li><form class="row" method="post" action="/agents/%s/devices/remove">`+
-			`<input type="hidden" name="id" value="%s"><span><b><bdi>%s</bdi></b> <span class="soft small">since %s</span></span> `+
+			`<input type="hidden" name="id" value="%s"><span><b><bdi>%s</bdi></b> `+
+			`<span class="soft small">since %s</span></span> `+
 			`<button aria-label="Remove %[3]s">Remove</button></form></li>
 `, html.ID.Name, one.ID, clean(one.Name), html.day(one.At))
 	}

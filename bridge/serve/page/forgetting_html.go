@@ -34,7 +34,8 @@ func (d *forgettingData) counts(html *htmlPage) {
 	html.put(`<p class="text lead">`)
 	switch {
 	case d.Away > 0:
-		html.put("%s has %d of %d entries before it word for word. For the others it has", html.ID.Name, d.Counts["live"], all)
+		html.put("%s has %d of %d entries before it word for word. For the others it has",
+			html.ID.Name, d.Counts["live"], all)
 		for _, level := range [][2]string{{"summary", "summaries"}, {"gist", "gists"}, {"card", "cards"}} {
 			if n := d.Counts[level[0]]; n > 0 {
 				html.put(" %d %s,", n, counted(n, level[0], level[1]))
@@ -135,7 +136,8 @@ func (e *epoch) show(html *htmlPage, isNewest bool) {
 }
 
 func (f faded) show(html *htmlPage, k, i int) {
-	html.put(`<li id="k%d-f%d"><p><span class="dot k-%s"></span> <b>%s</b> <span class="soft">%s → %[3]s, relevance %[6]d</span></p>
+	html.put(`<li id="k%d-f%d"><p><span class="dot k-%s"></span> <b>%s</b> `+
+		`<span class="soft">%s → %[3]s, relevance %[6]d</span></p>
 <p dir="auto"><bdi>%[7]s</bdi></p>
 <p class="small">`, k, i, f.To, entries(f.Entries.From, f.Entries.To), f.Was, f.Relevance,
 		clean(cmp.Or(f.Replacement.Gist, f.Original.Gist)))
@@ -153,7 +155,8 @@ func (r reminder) show(html *htmlPage, k, i int) {
 	if r.Opened {
 		class, what = "opened", "opened"
 	}
-	html.put(`<li id="k%d-r%d"><p><span class="dot k-%s"></span> <b>%s</b> <span class="soft">%s`, k, i, class, r.Entry, what)
+	html.put(`<li id="k%d-r%d"><p><span class="dot k-%s"></span> <b>%s</b> <span class="soft">%s`,
+		k, i, class, r.Entry, what)
 	if r.From != 0 {
 		html.put(" %s", entries(r.From, r.To))
 	}

@@ -29,7 +29,8 @@ func (d *manageData) show(html *htmlPage) {
 	} else if d.Model != "" {
 		html.put(`It thinks with %s, which you change in <a href="/agents/%s/now#model">Now</a>. `, clean(d.Model), name)
 	}
-	html.put(`<a href="/agents#settings">Keys, limits and budgets</a> are those of all; <code>/budget +2 today</code> in a room `+
+	html.put(`<a href="/agents#settings">Keys, limits and budgets</a> are those of all; `+
+		`<code>/budget +2 today</code> in a room `+
 		`raises one for a day.</p>
 <h2>This moment</h2>
 <form class="row" method="post" action="/agents/%s/manage/label"><label for="label">Label it</label>`+
@@ -41,7 +42,8 @@ func (d *manageData) show(html *htmlPage) {
 		`placeholder="%[1]s-2"></p>
 <p class="row"><label>as it was at <input name="at" size="12" value="%[4]v" placeholder="now, e39, 2h ago" `+
 		`title="now, e39, 2h ago, or a label"></label> <label>hears room <input name="room" size="10" value="%[5]v" `+
-		`placeholder="another room" title="a-z, 0-9, - and _" pattern="[a-z0-9][a-z0-9_\-]*" maxlength="64" required></label> `+
+		`placeholder="another room" title="a-z, 0-9, - and _" pattern="[a-z0-9][a-z0-9_\-]*" maxlength="64" `+
+		`required></label> `+
 		`<button>Fork</button></p></form>
 <h2>Remove it</h2>
 `, name, html.Typed("label", ""), html.Typed("name", ""), html.Typed("at", ""), html.Typed("room", ""))
@@ -58,7 +60,8 @@ func (d *manageData) control(html *htmlPage, offline bool) {
 		if offline {
 			model = "offline"
 		}
-		html.put(`<form class="row" method="post" action="/agents/%s/manage/run"><button name="do" value="stop">Stop</button></form>
+		html.put(`<form class="row" method="post" action="/agents/%s/manage/run">`+
+			`<button name="do" value="stop">Stop</button></form>
 <form class="row" method="post" action="/agents/%[1]s/manage/run"><input type="hidden" name="anew" value="1">`+
 			`<button name="do" value="%s">Start anew</button>%s <span class="soft small">`+
 			`takes new settings and keys; nothing is lost`,
@@ -69,12 +72,14 @@ func (d *manageData) control(html *htmlPage, offline bool) {
 		html.put("</span></form>\n")
 	case canStart:
 		main := markup(` class="main"`)
-		html.put(`<form class="row" method="post" action="/agents/%s/manage/run"><button%s name="do" value="model">Start</button>`,
+		html.put(`<form class="row" method="post" action="/agents/%s/manage/run">`+
+			`<button%s name="do" value="model">Start</button>`,
 			html.ID.Name, when(!offline, main))
 		if offline || d.Endpoint == "" {
 			html.put(` <button%s name="do" value="offline">Start offline</button>`, when(offline, main))
 		}
-		html.put(` <span class="soft small">it runs until somebody stops it, over crashes and restarts of lethe serve</span></form>`)
+		html.put(` <span class="soft small">it runs until somebody stops it, ` +
+			`over crashes and restarts of lethe serve</span></form>`)
 	}
 }
 

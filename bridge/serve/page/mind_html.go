@@ -44,7 +44,8 @@ func (d *mindData) picture(html *htmlPage) {
 	for _, g := range d.Groups {
 		html.put(`<li class="k-%s">%s <span>%s</span></li>`, g.Class, g.Name, count(g.Tokens))
 	}
-	html.put(`<li class="k-free">for its answer <span>%s</span></li><li class="k-free">free <span>%s</span></li></ul></figcaption>
+	html.put(`<li class="k-free">for its answer <span>%s</span></li>`+
+		`<li class="k-free">free <span>%s</span></li></ul></figcaption>
 </figure>
 `, count(d.Answer), count(d.Free))
 }

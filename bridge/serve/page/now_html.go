@@ -53,7 +53,8 @@ func (d *nowData) show(html *htmlPage) {
 <div data-part="rooms" data-query="room=%s">`, name, d.Room)
 	d.rooms(html)
 	html.put(`</div>
-<form class="row" method="post" action="/agents/%s/now/hear"><label class="hidden" for="room">A room for %[1]s to hear</label>`+
+<form class="row" method="post" action="/agents/%s/now/hear">`+
+		`<label class="hidden" for="room">A room for %[1]s to hear</label>`+
 		`<input id="room" name="room" size="10" placeholder="another room" title="a-z, 0-9, - and _" `+
 		`pattern="[a-z0-9][a-z0-9_\-]*" maxlength="64" required> <button>Open</button></form>
 </section>
@@ -98,7 +99,8 @@ func (d *nowData) hearers(html *htmlPage) {
 func (d *nowData) lines(html *htmlPage) {
 	html.put("<div data-after=\"%d\">\n", d.End)
 	if d.Older != 0 {
-		html.put(`<p class="soft small more"><a data-more href="?room=%s&amp;before=%d">Earlier lines</a></p>`, d.Room, d.Older)
+		html.put(`<p class="soft small more"><a data-more href="?room=%s&amp;before=%d">Earlier lines</a></p>`,
+			d.Room, d.Older)
 	}
 	html.put("\n")
 	for _, l := range d.Lines {
@@ -153,7 +155,8 @@ func (d *nowData) line(html *htmlPage, l line) {
 	}
 	if l.Long > 0 {
 		rest := count(l.Long)
-		html.put(`<p class="soft"><a href="?room=%s&amp;from=%d&amp;whole=1">The rest: %s bytes</a></p>`, d.Room, l.From, rest)
+		html.put(`<p class="soft"><a href="?room=%s&amp;from=%d&amp;whole=1">The rest: %s bytes</a></p>`,
+			d.Room, l.From, rest)
 	}
 	html.put("</div>\n</article>")
 }
@@ -300,7 +303,8 @@ func (d *nowData) rooms(html *htmlPage) {
 
 func (d *nowData) listed(html *htmlPage, rooms []report.Room) {
 	for _, room := range rooms {
-		html.put(`<li data-room="%s" data-end="%d"><a href="?room=%[1]s"%[3]s><bdi>%[4]s</bdi></a> <b class="small" hidden>new</b>
+		html.put(`<li data-room="%s" data-end="%d"><a href="?room=%[1]s"%[3]s>`+
+			`<bdi>%[4]s</bdi></a> <b class="small" hidden>new</b>
 `, room.Name, room.Bytes, when(room.Name == d.Room, ` aria-current="true"`), clean(cmp.Or(room.Title, room.Name)))
 		if last := room.Last; last != nil {
 			html.put(`<p class="soft small clip"><bdi>%s: %s</bdi></p>`, clean(last.Name), clean(gist(last)))

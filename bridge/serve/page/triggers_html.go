@@ -60,7 +60,8 @@ func (d *triggersData) fired(html *htmlPage) {
 
 func (d *triggersData) table(html *htmlPage) {
 	html.put(`<div class="scroll" role="region" aria-labelledby="triggers" tabindex="0"><table>
-<thead><tr><th scope="col">Trigger</th><th scope="col">When</th><th scope="col">Next</th><td></td><th scope="col">Room</th>` +
+<thead><tr><th scope="col">Trigger</th><th scope="col">When</th><th scope="col">Next</th><td></td>` +
+		`<th scope="col">Room</th>` +
 		`<th scope="col">Last</th><th scope="col" class="number">Fired</th><th scope="col" class="number">Missed</th>` +
 		`<th scope="col" class="number">Dollars</th></tr></thead>
 <tbody>`)
@@ -97,7 +98,8 @@ func (p *htmlPage) at(t time.Time) {
 // control writes the buttons of a trigger.
 func (p *htmlPage) control(one report.Trigger) {
 	self, of := p.ID.Name, of(one.Name)
-	p.put(`<form class="row" method="post" action="/agents/%s/triggers/turn"><input type="hidden" name="trigger" value="%s">`,
+	p.put(`<form class="row" method="post" action="/agents/%s/triggers/turn">`+
+		`<input type="hidden" name="trigger" value="%s">`,
 		self, one.Name)
 	dot := ""
 	if one.Paused {
@@ -212,6 +214,7 @@ func (d *triggersData) commands(html *htmlPage) {
 	}
 	html.put("</tbody></table></div>")
 	if len(d.Ran) < d.All {
-		html.put(`<p class="small">The newest %d of %d: lethe jobs %s --all --limit %[2]d</p>`, len(d.Ran), d.All, html.ID.Name)
+		html.put(`<p class="small">The newest %d of %d: lethe jobs %s --all --limit %[2]d</p>`,
+			len(d.Ran), d.All, html.ID.Name)
 	}
 }
