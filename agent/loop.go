@@ -11,6 +11,7 @@ import (
 	"lethe"
 	"lethe/agent/home"
 	"lethe/agent/journal"
+	"lethe/agent/tools"
 	"lethe/agent/wake"
 	"lethe/life/event"
 )
@@ -21,7 +22,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
 	a.journal.Until(ctx)
 	a.startIndexer()
-	a.view.Tools.LoseJobs()
+	tools.LoseJobs(a.view.ID.Dir)
 	a.listener.Watch()
 	defer func() { a.leave(err) }()
 	if err := a.begin(); err != nil {

@@ -100,7 +100,8 @@ func TestCleanName(t *testing.T) {
 	for in, want := range map[string]string{
 		"ada": "ada", "": "unknown", " ] \t": "unknown", " Ada  Lovelace ": "Ada_Lovelace",
 		"a]b": "ab", "a\x00\x1b[31mb": "a[31mb", "a\u202eb": "ab", "a\u2028b": "a_b", "\xff\xfe": "unknown",
-		"日本 語": "日本_語", strings.Repeat("é", 40): strings.Repeat("é", 32), "x" + strings.Repeat("é", 40): "x" + strings.Repeat("é", 31),
+		"日本 語": "日本_語", strings.Repeat("é", 40): strings.Repeat("é", 32),
+		"x" + strings.Repeat("é", 40): "x" + strings.Repeat("é", 31),
 	} {
 		if got := chat.CleanName(in); got != want {
 			t.Errorf("CleanName(%q) = %q, want %q", in, got, want)
@@ -112,7 +113,8 @@ func TestCleanName(t *testing.T) {
 		}
 	}
 	// Lines of before are read as they were.
-	if l := chat.Parse([]byte("[USER:Ada\u2764\ufe0f 2026-11-20T12:57:16Z] /stop")); !l.Tagged || l.Name != "Ada\u2764\ufe0f" || l.Text != "/stop" {
+	if l := chat.Parse([]byte("[USER:Ada\u2764\ufe0f 2026-11-20T12:57:16Z] /stop")); !l.Tagged ||
+		l.Name != "Ada\u2764\ufe0f" || l.Text != "/stop" {
 		t.Errorf("parsed as %+v", l)
 	}
 }

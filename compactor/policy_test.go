@@ -95,7 +95,8 @@ func TestMakeRoom(t *testing.T) {
 		}
 	}
 	broken := errors.New("disk full")
-	if _, err := w.MakeRoom(set, func() int { return 2000 }, func(compactor.Settings, float64) error { return broken }); !errors.Is(err, broken) {
+	if _, err := w.MakeRoom(set, func() int { return 2000 },
+		func(compactor.Settings, float64) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,7 +13,8 @@ import (
 func TestDeletedStaysReachable(t *testing.T) {
 	w := fadedExample(t)
 	view := string(w.state.View())
-	for _, head := range []string{"◆ e3 ", "◆ e4 reply", "◆ e4.1 call", "◆ e4.1 result", "◆ e4.2 call", "◆ e4.2 result", "◆ e6 "} {
+	for _, head := range []string{"◆ e3 ", "◆ e4 reply", "◆ e4.1 call", "◆ e4.1 result", "◆ e4.2 call",
+		"◆ e4.2 result", "◆ e6 "} {
 		view = strings.Replace(view, sectionOf(t, view, head), "", 1)
 	}
 	ed := w.edit([]byte(view))

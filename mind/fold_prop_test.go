@@ -105,8 +105,9 @@ var (
 	gap       = regexp.MustCompile(`…?\n◳ (?:\d+ of \d+ characters are not shown here; all of them|characters [^\n]* shows ` +
 		`them): ◱hash=([0-9a-f]{16}) gist=[^◱◲◳◆\n]*◲\n`)
 	roomLineOf = regexp.MustCompile(`^(\[(USER|AGENT):[^\] ]+ [^\] ]+\] |\[USER:unknown\] |    |…|◳|\[(USER|AGENT)?:?[^\]]*\]?…\n)`)
-	pastHead   = regexp.MustCompile(`(?m)^◆ (past|pins|memory|life: [^\n]*|e\d+\.\.e\d+ (gist|summary) ◱hash=[0-9a-f]{16} gist=[^◱◲◳◆\n]*◲)$`)
-	escapes    = regexp.MustCompile(`◰[0-4]`)
+	pastHead   = regexp.MustCompile(`(?m)^◆ (past|pins|memory|life: [^\n]*|e\d+\.\.e\d+ (gist|summary) ` +
+		`◱hash=[0-9a-f]{16} gist=[^◱◲◳◆\n]*◲)$`)
+	escapes = regexp.MustCompile(`◰[0-4]`)
 )
 
 // checkStructure holds that every structure character of a request is ours.

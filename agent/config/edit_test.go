@@ -79,7 +79,8 @@ func TestServersKeys(t *testing.T) {
 	if keys := lethetest.Read(t, config.KeysFile(home)); keys != "MINE=sk-mine-1\nMCP_GIT_HUB_GITHUB_TOKEN=ghp_123456789\n" {
 		t.Errorf("left:\n%s", keys)
 	}
-	if err := config.AddServer(home, "git-hub", mcp.Server{Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "another-1"}}); err == nil {
+	if err := config.AddServer(home, "git-hub", mcp.Server{Command: []string{"x"},
+		Env: map[string]string{"GITHUB_TOKEN": "another-1"}}); err == nil {
 		t.Error("added twice")
 	}
 	if err := config.AddServer(home, "lines", mcp.Server{URL: "https://a.example", Headers: map[string]string{"A": "b\nc"}}); err == nil {

@@ -14,8 +14,10 @@ func ref(n string) *blobs.Ref { return &blobs.Ref{Hash: "3fa9c0d2e1b4a5f" + n, G
 func TestWords(t *testing.T) {
 	for want, e := range map[string]events.Event{
 		"ann in dev: hello": {Type: events.UserMessage, By: "ann", Room: "dev", Text: "hello"},
-		"ann in dev: hel…\n… all of it: lethe cat 3fa9": {Type: events.UserMessage, By: "ann", Room: "dev", Text: "hel", Cut: true, Hash: "3fa9"},
-		"ada, said nowhere (stopped): half":             {Type: events.MessageDone, By: "ada", Outcome: events.Outcome{Status: "stopped"}, Text: "half"},
+		"ann in dev: hel…\n… all of it: lethe cat 3fa9": {Type: events.UserMessage, By: "ann", Room: "dev", Text: "hel",
+			Cut: true, Hash: "3fa9"},
+		"ada, said nowhere (stopped): half": {Type: events.MessageDone, By: "ada",
+			Outcome: events.Outcome{Status: "stopped"}, Text: "half"},
 		"↳ WRITE_FILE a.txt hello append=true": {Type: events.ToolRequest, Call: events.Call{Tool: "WRITE_FILE",
 			Args: json.RawMessage(`{"content":"hello","append":true,"path":"a.txt"}`)}},
 		`↳ WRITE_FILE {"content":"hel`: {Type: events.ToolRequest, Call: events.Call{Tool: "WRITE_FILE"},

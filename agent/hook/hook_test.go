@@ -50,7 +50,8 @@ func TestAnswers(t *testing.T) {
 	}{
 		{hook.Turn, `echo; echo " today is Monday "`, hook.Answer{Context: "today is Monday"}},
 		{hook.Turn, `echo '{"context":"it rains"}'`, hook.Answer{Context: "it rains"}},
-		{hook.Turn, `echo '{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"it rains"}}'`, hook.Answer{Context: "it rains"}},
+		{hook.Turn, `echo '{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"it rains"}}'`,
+			hook.Answer{Context: "it rains"}},
 		{hook.Turn, `echo not today >&2; exit 2`, hook.Answer{Context: "hook turn/h: not today"}},
 		{hook.Turn, `printf 'a\377b'`, hook.Answer{Context: "ab"}},
 
@@ -230,7 +231,8 @@ func TestOrder(t *testing.T) {
 		"call/30-third":  `cat > 30; echo '{"decision":"allow"}'`,
 	})
 	in := hook.Input{Event: hook.Call, ToolInput: json.RawMessage(`{"command":"ls"}`)}
-	want(t, s.Run(t.Context(), in), hook.Answer{Ask: true, Reason: "hook call/10-first: first", Input: json.RawMessage(`{"command":"ls -la"}`)})
+	want(t, s.Run(t.Context(), in), hook.Answer{Ask: true, Reason: "hook call/10-first: first",
+		Input: json.RawMessage(`{"command":"ls -la"}`)})
 	for name, command := range map[string]string{"10": "ls", "20": "ls -l", "30": "ls -la"} {
 		lethetest.Words(t, lethetest.Read(t, filepath.Join(s.Dir, name)), `"tool_input":{"command":"`+command+`"}`)
 	}

@@ -35,7 +35,8 @@ func TestKnown(t *testing.T) {
 		t.Errorf("%+v", pro)
 	}
 	known := llm.Known{"mine": {Window: 1}, "custom:mine": {Window: 2}, "custom:mine-2025-04-14": {Window: 3}}
-	for model, row := range map[string]llm.Info{"gpt-5.1": llm.Table()["openai:gpt-5.1"], "deepseek-v4-pro": llm.Table()["deepseek:deepseek-v4-pro"]} {
+	for model, row := range map[string]llm.Info{"gpt-5.1": llm.Table()["openai:gpt-5.1"],
+		"deepseek-v4-pro": llm.Table()["deepseek:deepseek-v4-pro"]} {
 		if info, _ := llm.Know("openai").Of(model); info.Window != row.Window || info.Miss != row.Miss || row.Miss == 0 {
 			t.Errorf("%s: %+v", model, info)
 		}

@@ -161,13 +161,14 @@ func TestStreamsThatAreRefused(t *testing.T) {
 		body string
 		want Error
 	}{
-		"no finish reason":                    {events(some, done), Error{Kind: Truncated, Message: "without a finish reason"}},
-		"neither":                             {events(some), Error{Kind: Truncated, Message: "without a finish reason"}},
-		"half an event":                       {events(some) + `data: {"choices":[{"ind`, Error{Kind: Garbage, Message: "unreadable"}},
-		"keep-alives only":                    {": keep-alive\n\n: keep-alive\n\n", Error{Kind: Truncated}},
-		"empty":                               {"", Error{Kind: Garbage, Message: "empty"}},
-		"blank text":                          {events(delta(`{"content":" \n"}`), stop, done), Error{Kind: Garbage, Message: "blank"}},
-		"web page":                            {"\n <!DOCTYPE html><html><head><title>Sign\nin</title>", Error{Kind: Garbage, Message: "web page: Sign in"}},
+		"no finish reason": {events(some, done), Error{Kind: Truncated, Message: "without a finish reason"}},
+		"neither":          {events(some), Error{Kind: Truncated, Message: "without a finish reason"}},
+		"half an event":    {events(some) + `data: {"choices":[{"ind`, Error{Kind: Garbage, Message: "unreadable"}},
+		"keep-alives only": {": keep-alive\n\n: keep-alive\n\n", Error{Kind: Truncated}},
+		"empty":            {"", Error{Kind: Garbage, Message: "empty"}},
+		"blank text":       {events(delta(`{"content":" \n"}`), stop, done), Error{Kind: Garbage, Message: "blank"}},
+		"web page": {"\n <!DOCTYPE html><html><head><title>Sign\nin</title>",
+			Error{Kind: Garbage, Message: "web page: Sign in"}},
 		"prose":                               {"upstream is busy", Error{Kind: Garbage, Message: "upstream is busy"}},
 		"not JSON":                            {"data: hello\n\n", Error{Kind: Garbage, Message: "hello"}},
 		"not an object":                       {"data: 7\n\n", Error{Kind: Garbage, Message: "7"}},

@@ -71,7 +71,8 @@ func TestCallInTheText(t *testing.T) {
 			t.Errorf("%q: %v", call, e)
 		}
 	}
-	for _, said := range []string{"Write `<tool_call>` before BASH", "```\n<tool_call>BASH</tool_call>\n```", "<tool_call>nobody's</tool_call>",
+	for _, said := range []string{"Write `<tool_call>` before BASH", "```\n<tool_call>BASH</tool_call>\n```",
+		"<tool_call>nobody's</tool_call>",
 		`{"name": "BASH"}`, `{"name": "ann", "arguments": {}}`} {
 		content, _ := json.Marshal(said)
 		reply, err := server(t, text(events(delta(`{"content":`+string(content)+`}`), stop, done))).Complete(t.Context(), asked, nil)

@@ -65,7 +65,7 @@ func (s *Set) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
 		case <-r.ended:
 		case <-time.After(wait):
 			if s.handOver(r, c.Job) {
-				return s.goesOn(r, c), nil
+				return r.goesOn(c), nil
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/internal/durable"
@@ -39,13 +40,22 @@ type command struct {
 	untie   func() bool // from the context of its call; false when that has ended it
 	out     *spool
 
-	job  int  // its number, 0 while a call waits for it; the mutex of Set guards this
+	job  int  // its number, 0 while a call waits for it; the mutex of jobs guards this
 	over bool // it cannot become a job; that mutex guards this, too
 
 	ended chan struct{} // closed when these are set:
 	last  string        // the last line of the result
 	good  bool
 	at    time.Time // when it ended
+}
+
+// jobs are the jobs of an identity.
+type jobs struct {
+	dir   string // of the identity
+	atEnd func() // called when a job has ended, from its goroutine; may be nil
+
+	mu  sync.Mutex
+	all map[int]*command // by number: they run, or have ended and are not forgotten
 }
 
 // JobState is the content of state.json, with the command.
@@ -58,7 +68,7 @@ type JobState struct {
 }
 
 // canStart returns an error if no job can be started now.
-func (s *Set) canStart(id int) error {
+func (s *jobs) canStart(id int) error {
 	if id == 0 {
 		return errors.New("commands cannot go on as jobs here")
 	}
@@ -70,7 +80,7 @@ func (s *Set) canStart(id int) error {
 
 // handOver makes a command a job. It reports whether it is one; otherwise the command
 // has ended, or was told to.
-func (s *Set) handOver(r *command, id int) bool {
+func (s *jobs) handOver(r *command, id int) bool {
 	err := s.canStart(id)
 	if err == nil {
 		err = s.openJob(r, id)
@@ -84,20 +94,20 @@ func (s *Set) handOver(r *command, id int) bool {
 	if r.over || !r.untie() {
 		return false
 	}
-	r.job, s.jobs[id] = id, r
+	r.job, s.all[id] = id, r
 	return true
 }
 
 // openJob makes the directory of a job and moves the output into its log. It removes the oldest
 // directories, and the one that a job of this number left without being recorded.
-func (s *Set) openJob(r *command, id int) error {
-	old := numbers(s.AgentDir)
+func (s *jobs) openJob(r *command, id int) error {
+	old := numbers(s.dir)
 	for _, n := range old[:max(0, len(old)-keptJobs+1)] {
 		if s.job(n) == nil {
-			_ = os.RemoveAll(jobDir(s.AgentDir, n)) // tried again with the next one
+			_ = os.RemoveAll(jobDir(s.dir, n)) // tried again with the next one
 		}
 	}
-	dir := jobDir(s.AgentDir, id)
+	dir := jobDir(s.dir, id)
 	err := os.RemoveAll(dir)
 	if err == nil {
 		err = durable.MkdirAll(dir, 0o700)
@@ -106,7 +116,7 @@ func (s *Set) openJob(r *command, id int) error {
 		err = durable.WriteFile(filepath.Join(dir, "command"), []byte(secret.Text(r.line)), 0o600)
 	}
 	if err == nil {
-		err = s.writeJob(r.state(id))
+		err = writeJob(s.dir, r.state(id))
 	}
 	if err != nil {
 		return err
@@ -125,13 +135,13 @@ func jobDir(agentDir string, id int) string {
 // jobPath is a file of a job as the model opens it.
 func jobPath(id int, name string) string { return fmt.Sprintf("self/%s/%d/%s", jobsDir, id, name) }
 
-func (s *Set) writeJob(j JobState) error {
+func writeJob(agentDir string, j JobState) error {
 	j.Command = ""
 	data, err := json.Marshal(j)
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(jobDir(s.AgentDir, j.ID), "state.json"), append(data, '\n'), 0o600)
+	return durable.WriteFile(filepath.Join(jobDir(agentDir, j.ID), "state.json"), append(data, '\n'), 0o600)
 }
 
 // numbers lists the jobs of an identity that have directories, oldest first.
@@ -155,7 +165,7 @@ func (r *command) state(id int) JobState {
 }
 
 // goesOn is the result of a call whose command has become a job.
-func (s *Set) goesOn(r *command, c Call) Result {
+func (r *command) goesOn(c Call) Result {
 	text := fmt.Sprintf("[job %d goes on%s, for at most %s: READ_FILE %s shows its output, WRITE_FILE %s stops "+
 		"it. A line in room %s will tell its end]",
 		c.Job, duration(time.Since(r.began)), Span(r.timeout), jobPath(c.Job, "log"), jobPath(c.Job, "stop"), c.JobRoom)
@@ -179,7 +189,7 @@ func (r *command) body(last string) []byte {
 }
 
 // end notes how a command ended.
-func (s *Set) end(r *command, end sandbox.Outcome, err, why error) {
+func (s *jobs) end(r *command, end sandbox.Outcome, err, why error) {
 	s.mu.Lock()
 	r.over = true
 	job := r.job
@@ -192,25 +202,25 @@ func (s *Set) end(r *command, end sandbox.Outcome, err, why error) {
 	}
 	r.out.close(r.last + "\n")
 	r.at = time.Now().UTC()
-	_ = s.writeJob(r.state(job)) // for lethe jobs; LIFE tells the end
+	_ = writeJob(s.dir, r.state(job)) // for lethe jobs; LIFE tells the end
 	close(r.ended)
-	if s.JobEnded != nil {
-		s.JobEnded()
+	if s.atEnd != nil {
+		s.atEnd()
 	}
 }
 
-func (s *Set) job(id int) *command {
+func (s *jobs) job(id int) *command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.jobs[id]
+	return s.all[id]
 }
 
 // Jobs returns, by number, the jobs that run and those that have ended and were not forgotten.
-func (s *Set) Jobs() (list []JobState) {
+func (s *jobs) Jobs() (list []JobState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
-		r := s.jobs[id]
+	for _, id := range slices.Sorted(maps.Keys(s.all)) {
+		r := s.all[id]
 		j := JobState{ID: id, Command: r.line, Began: r.began}
 		select {
 		case <-r.ended:
@@ -223,18 +233,18 @@ func (s *Set) Jobs() (list []JobState) {
 }
 
 // Running returns the jobs that have not ended.
-func (s *Set) Running() []JobState {
+func (s *jobs) Running() []JobState {
 	return slices.DeleteFunc(s.Jobs(), func(j JobState) bool { return !j.Ended.IsZero() })
 }
 
 // JobOutput returns the output and the last line of a job, as a result shows them.
-func (s *Set) JobOutput(id int) []byte {
+func (s *jobs) JobOutput(id int) []byte {
 	r := s.job(id)
 	return r.body(r.last)
 }
 
 // StopJob asks a job to end. by names the actor, as in "by ada".
-func (s *Set) StopJob(id int, by string) error {
+func (s *jobs) StopJob(id int, by string) error {
 	r := s.job(id)
 	if r == nil {
 		return fmt.Errorf("no job %d runs", id)
@@ -244,14 +254,14 @@ func (s *Set) StopJob(id int, by string) error {
 }
 
 // ForgetJob forgets a job that has ended.
-func (s *Set) ForgetJob(id int) {
+func (s *jobs) ForgetJob(id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.jobs, id)
+	delete(s.all, id)
 }
 
 // StopJobs ends all jobs. It returns when no process of theirs is alive.
-func (s *Set) StopJobs() {
+func (s *jobs) StopJobs() {
 	for _, job := range s.Jobs() {
 		r := s.job(job.ID)
 		r.cancel(stopped("with the daemon"))
@@ -259,12 +269,12 @@ func (s *Set) StopJobs() {
 	}
 }
 
-// LoseJobs notes that jobs are lost whose daemon was killed.
-func (s *Set) LoseJobs() {
-	for _, j := range ReadJobs(s.AgentDir) {
+// LoseJobs notes that the jobs of an identity are lost whose daemon was killed.
+func LoseJobs(agentDir string) {
+	for _, j := range ReadJobs(agentDir) {
 		if j.Ended.IsZero() {
 			j.Ended, j.End = time.Now().UTC(), Lost
-			_ = s.writeJob(j) // as in end
+			_ = writeJob(agentDir, j) // as in end
 		}
 	}
 }

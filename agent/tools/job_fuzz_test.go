@@ -12,7 +12,7 @@ func FuzzJobs(f *testing.F) {
 	dir := f.TempDir()
 	reads := func(testing.TB) error {
 		tools.ReadJobs(dir)
-		(&tools.Set{Config: tools.Config{AgentDir: dir}}).LoseJobs()
+		tools.LoseJobs(dir)
 		_, err := tools.ReadJob(dir, 7)
 		return err
 	}

@@ -39,7 +39,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"lethe/agent/tools/catalogue"
@@ -109,11 +108,9 @@ const stopGrace = 1500 * time.Millisecond
 // Set is the tools of one identity, in a fixed order. It holds no open files: a root is opened for each call.
 type Set struct {
 	Config // complete
-	tools  []Tool
-	roots  []string // outermost directories of Workspace and ExtraRoots
-
-	mu   sync.Mutex
-	jobs map[int]*command // by number: they run, or have ended and are not forgotten
+	*jobs
+	tools []Tool
+	roots []string // outermost directories of Workspace and ExtraRoots
 }
 
 // New checks c and returns its tools. It makes the workspace (0700) if it is
@@ -127,7 +124,10 @@ func New(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{Config: c, roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...)), jobs: map[int]*command{}}
+	s := &Set{
+		Config: c, roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...)),
+		jobs: &jobs{dir: c.AgentDir, atEnd: c.JobEnded, all: map[int]*command{}},
+	}
 	s.tools = append(s.roomTools(), s.fileTools()...)
 	refused := c.Bash == BashSandbox && sandbox.Available() != nil // BASH is offered, and no command runs
 	withoutBash := c.Bash == BashOff || refused

@@ -120,7 +120,8 @@ func TestBlocks(t *testing.T) {
 			"a:\n\n<pre>Name  │ Qty \n──────┼─────\napple │   5 \np|q   │  12</pre>"},
 		{"x|y\n-|-\n1|2|3|\n4|\n\nend", "<pre>x │ y     \n──┼───────\n1 │ 2 | 3 \n4 │       </pre>\n\nend"},
 		{"see:\n|a|b|\n|-|-|\n|日本|[c](https://d.example)|",
-			"see:\n\n<pre>a    │ b                     \n─────┼───────────────────────\n日本 │ c (https://d.example)</pre>"},
+			"see:\n\n<pre>a    │ b                     \n" +
+				"─────┼───────────────────────\n日本 │ c (https://d.example)</pre>"},
 	})
 }
 

@@ -62,13 +62,15 @@ func TestActs(t *testing.T) {
 	s.happens(news{Agents: lethe(acting)}, heardIn("dev", 1),
 		events.Event{Type: events.Reminded, Turn: 1, Memory: events.Memory{Refs: []blobs.Ref{{Hash: "3fa9c0d2e1b4a5f6", Gist: "the tests"}}}},
 		call("e4.1", "BASH", `{"background":"1","command":"go test ./…\ngo vet","seconds":60}`))
-	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "test it",
+	s.wantRows("─────────────────────────── Friday 20 November 2026 "+
+		"────────────────────────────", "ada 12:58", "test it",
 		"was reminded of: the tests",
 		"↳ BASH go test ./… go vet background=1 seconds=60 · …",
 		s.spin.View()+" lethe runs BASH: ok lethe/mind␛[2J 1m0s · Esc stops")
 
 	s.press("ctrl+o")
-	s.shows("      command: go test ./…", "      go vet", "ok  lethe/mind␛[2J", "the tests: lethe cat 3fa9c0d2e1b4a5f6", "Ctrl+O hides them")
+	s.shows("      command: go test ./…", "      go vet", "ok  lethe/mind␛[2J", "the tests: lethe cat 3fa9c0d2e1b4a5f6",
+		"Ctrl+O hides them")
 	result := events.Event{Type: events.ToolResult, Turn: 1, Entry: "e4.1", Text: "FAIL", Hash: "99", Cut: true}
 	result.Tool, result.Status = "BASH", "error"
 	s.happens(news{Agents: lethe()}, result)
@@ -134,7 +136,8 @@ func TestOldActs(t *testing.T) {
 	lost.At, early.At, late.At = first.At.Add(-time.Second), first.At.Add(time.Millisecond), second.At.Add(time.Second)
 	s.happens(news{Agents: lethe(), Fresh: true, Lines: []message{first, second}}, lost, heardIn("dev", 2), early, late)
 	s.hides("LOST")
-	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "first", "↳ EARLY · …",
+	s.wantRows("─────────────────────────── Friday 20 November 2026 "+
+		"────────────────────────────", "ada 12:58", "first", "↳ EARLY · …",
 		"ada 13:00", "second", "↳ LATE · …", "welcome")
 }
 

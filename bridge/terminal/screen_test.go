@@ -47,7 +47,7 @@ func TestScreenAsAWhole(t *testing.T) {
 
  welcome
 
-────────────────────────────────────────────────────────────
+` + strings.Repeat("─", 60) + `
 ❯ tell me more
  ● lethe idle │ 12k of 100k tokens │ $1.50 │ deepseek-v4-pro`
 	lethetest.Equal(t, "the screen", s.text(), want)

@@ -85,7 +85,8 @@ func TestMarkdownHidesNoControls(t *testing.T) {
 }
 
 func TestTextIsSafeAndFits(t *testing.T) {
-	pieces := rapid.SampledFrom([]string{"a", "word ", "世界", "\n", "\n\n", "\t", "\x1b[31m", "\x1b]8;;u\x07", "`", "```\n", "**", "- ", "# ",
+	pieces := rapid.SampledFrom([]string{"a", "word ", "世界", "\n", "\n\n", "\t", "\x1b[31m", "\x1b]8;;u\x07", "`", "```\n",
+		"**", "- ", "# ",
 		"| a | b |\n|--|--|\n", "<b>", "&#27;", "&lt;", "&amp;", "http://e.org/x ", "[t](u)", "\u202e", "\u2028", "\xff", "> ",
 		"1. ", "    ", "~~",
 		"averyveryverylongwordwithoutanyblankinit", "\u0301", "👩‍👩‍👧"})

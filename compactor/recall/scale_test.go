@@ -137,7 +137,8 @@ func original(r *rand.Rand, v *vocabulary, n int, at time.Time) (text string, su
 	fmt.Fprintf(&b, "◆ e%d reply ◱hash=%016x gist=…◲\n", 3*n+2, r.Uint64())
 	prose(20 + r.IntN(40))
 	path := fmt.Sprintf("%s/%s_%s.go", subject[0], subject[1], subject[2])
-	fmt.Fprintf(&b, "\n◆ e%d.1 call BASH\n{\"command\":\"cat %s\"}\n◆ e%d.1 result ok ◱hash=%016x gist=…◲\n", 3*n+2, path, 3*n+2, r.Uint64())
+	fmt.Fprintf(&b, "\n◆ e%d.1 call BASH\n{\"command\":\"cat %s\"}\n◆ e%d.1 result ok ◱hash=%016x gist=…◲\n", 3*n+2,
+		path, 3*n+2, r.Uint64())
 	for range r.IntN(12) {
 		fmt.Fprintf(&b, "%s:%d: ", path, r.IntN(900))
 		prose(4 + r.IntN(8))

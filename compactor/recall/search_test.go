@@ -149,7 +149,8 @@ func TestHostileQueries(t *testing.T) {
 	w := newWorld(t)
 	apple := w.says("an apple tree, a_b and it's there")
 	x := w.synced()
-	empty := []string{"", " \n\t", "?!", "...", "\x00\x00", "\xff", "◆◱◲", "\"*\"", "— …", "\u0301", "😀", "it's", strings.Repeat("(", 1<<20)}
+	empty := []string{"", " \n\t", "?!", "...", "\x00\x00", "\xff", "◆◱◲", "\"*\"", "— …", "\u0301", "😀", "it's",
+		strings.Repeat("(", 1<<20)}
 	others := []string{`NEAR(`, `^abc`, ";drop table docs;--", "%s%d", "a_b", "a.b.c.d/e/f@g", "''s", "中", "ー", "e\u0301",
 		strings.Repeat("a", 1<<20), strings.Repeat("中", 1<<20), strings.Repeat("_a", 1<<20), strings.Repeat("'a", 1<<20)}
 	apples := []string{`"apple`, `app"le apple`, `apple*`, `^apple`, `apple AND`, `AND apple`, `NOT apple`, `NEAR(apple tree)`,

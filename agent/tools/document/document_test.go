@@ -73,7 +73,8 @@ func formed() []byte {
 		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
 		"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<<" + fonts + "/XObject<</X 5 0 R>>>>>>",
 		stream("", "BT /F 10 Tf 50 700 Td (before) Tj ET q 1 0 0 1 0 -100 cm /X Do Q BT /F 10 Tf 50 500 Td (behind) Tj ET"),
-		stream("/Type/XObject/Subtype/Form/Matrix[1 0 0 1 0 -20]/Resources<<"+fonts+"/XObject<</Y 7 0 R>>>>", "BT /F 10 Tf 50 700 Td (in the form) Tj ET /Y Do"),
+		stream("/Type/XObject/Subtype/Form/Matrix[1 0 0 1 0 -20]/Resources<<"+fonts+"/XObject<</Y 7 0 R>>>>",
+			"BT /F 10 Tf 50 700 Td (in the form) Tj ET /Y Do"),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>", stream("/Subtype/Image", "x"),
 	}
 	var file bytes.Buffer
@@ -123,7 +124,8 @@ func TestText(t *testing.T) {
 		"text boxes and moved text once": {word(t, `<w:p><mc:Choice><w:t>box</w:t></mc:Choice><mc:Fallback><w:t>box</w:t>`+
 			`</mc:Fallback></w:p><w:p><w:moveFrom><w:t>moved</w:t></w:moveFrom><w:moveTo><w:t>moved</w:t></w:moveTo></w:p>`+
 			`<w:p><w:t>e</w:t><w:noBreakHyphen/><w:t>mail</w:t></w:p>`), "box\nmoved\ne-mail\n[footnotes]\na note\n"},
-		"what stands beside a text": {office(t, "word/document.xml", `<w:p><w:t>text</w:t></w:p>`, "word/header2.xml", `<w:p><w:t>Draft</w:t></w:p>`,
+		"what stands beside a text": {office(t, "word/document.xml", `<w:p><w:t>text</w:t></w:p>`, "word/header2.xml",
+			`<w:p><w:t>Draft</w:t></w:p>`,
 			"word/header1.xml", `<w:p><w:t>Draft</w:t></w:p>`, "word/comments.xml", `<w:comment><w:p><w:t>really?</w:t></w:p></w:comment>`),
 			"text\n[comments]\nreally?\n[header]\nDraft\n"},
 		"formulas, remarks, hidden sheets": {office(t, "xl/workbook.xml", `<workbook xmlns:r="urn:r"><sheets>`+

@@ -11,7 +11,8 @@ import (
 
 func TestDecode(t *testing.T) {
 	t.Parallel()
-	for _, want := range []string{"windows-1251 Лета", "gbk 忘川", "big5 忘川", "euc-kr 망각의 강", "shift_jis 忘却のカワ ｶﾜ",
+	for _, want := range []string{"windows-1251 Лета", "gbk 忘川", "big5 忘川", "euc-kr 망각의 강",
+		"shift_jis 忘却のカワ ｶﾜ",
 		"euc-jp 忘却の川", "koi8-r Лета"} {
 		name, text, _ := strings.Cut(want, " ")
 		codec, err := htmlindex.Get(name)
@@ -27,7 +28,8 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	for page, want := range map[string]string{
-		"Köln": "Köln", "K\xf6ln \x80": "Köln €", "\xff\xfeK\x00\xf6\x00l": "Kö\uFFFD", "\xfe\xff\x00K\x00\xf6": "Kö", "\xfe": "þ", "": "",
+		"Köln": "Köln", "K\xf6ln \x80": "Köln €", "\xff\xfeK\x00\xf6\x00l": "Kö\uFFFD", "\xfe\xff\x00K\x00\xf6": "Kö",
+		"\xfe": "þ", "": "",
 		"<meta charset=utf-8>\xf6":                  "<meta charset=utf-8>\uFFFD",
 		"<p>ö" + strings.Repeat(" ", 1024) + "\xf6": "<p>ö" + strings.Repeat(" ", 1024) + "\uFFFD",
 		"<meta charset=gbk>\xcd\xfc\xb4":            "<meta charset=gbk>忘\uFFFD",

@@ -112,7 +112,8 @@ func phone(t *testing.T, _ *Browser) {
 	})
 	p.Do(call(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin,
 		RegistrationID: worker().RegistrationID, Data: string(notice)}))
-	if got := Eval[[]string](p, shown); !slices.Equal(got, []string{"ada asks|Deploy? · yes · no|/agents/ada/now?room=dev|3fa9c0d2e1b4a5f6"}) {
+	if got := Eval[[]string](p, shown); !slices.Equal(got,
+		[]string{"ada asks|Deploy? · yes · no|/agents/ada/now?room=dev|3fa9c0d2e1b4a5f6"}) {
 		t.Errorf("shown is %q", got)
 	}
 

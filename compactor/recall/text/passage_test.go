@@ -74,11 +74,13 @@ func TestPassageTags(t *testing.T) {
 					break
 				}
 				got := text.Passage(lines[from:to])
-				if utf8.RuneCountInString(got) > text.PassageRunes || strings.Count(got, "\n") >= text.PassageLines || strings.Contains(got, "\n"+text.Header) {
+				if utf8.RuneCountInString(got) > text.PassageRunes || strings.Count(got, "\n") >= text.PassageLines ||
+					strings.Contains(got, "\n"+text.Header) {
 					t.Fatalf("%q", got)
 				}
 				for _, line := range strings.Split(got, "\n") {
-					if text.Tagged(line) && !strings.HasPrefix(line, "[USER:mallory 2026-03-01T09:01:00Z] ") && !strings.HasPrefix(line, text.Indentation) {
+					if text.Tagged(line) && !strings.HasPrefix(line, "[USER:mallory 2026-03-01T09:01:00Z] ") &&
+						!strings.HasPrefix(line, text.Indentation) {
 						t.Fatalf("%q in %q", line, got)
 					}
 				}

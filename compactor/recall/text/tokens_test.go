@@ -12,7 +12,8 @@ import (
 func spell(text string) string {
 	var out []string
 	for t := range textpkg.Tokens(text) {
-		out = append(out, map[textpkg.Kind]string{textpkg.Word: "%s", textpkg.Ident: "[%s]", textpkg.Part: "(%s)", textpkg.Run: "{%s}", textpkg.Day: "<%s>"}[t.Kind])
+		out = append(out, map[textpkg.Kind]string{textpkg.Word: "%s", textpkg.Ident: "[%s]", textpkg.Part: "(%s)",
+			textpkg.Run: "{%s}", textpkg.Day: "<%s>"}[t.Kind])
 		out[len(out)-1] = fmt.Sprintf(out[len(out)-1], t.Text)
 	}
 	return strings.Join(out, " ")

@@ -17,8 +17,9 @@ func TestStem(t *testing.T) {
 		"ties": "tie", "cries": "cri", "gas": "gas", "us": "us", "skies": "sky", "dying": "die", "news": "news",
 		"proceeds": "proceed", "hopping": "hop", "hoping": "hope", "relational": "relat", "generously": "generous",
 		"communication": "communic", "say": "say", "by": "by", "enjoying": "enjoy", "electricity": "electr", "control": "control",
-		"ürün": "ürün", "7431": "7431", "x": "x", "": "", "бегущий": "бегущ", "медового": "медов", "медовый": "медов",
-		"пирога": "пирог", "пирог": "пирог", "київ": "київ",
+		"ürün": "ürün", "7431": "7431", "x": "x", "": "", "бегущий": "бегущ", "медового": "медов",
+		"медовый": "медов",
+		"пирога":  "пирог", "пирог": "пирог", "київ": "київ",
 	} {
 		if got := textpkg.Stem(word); got != want {
 			t.Errorf("stem(%q) = %q, want %q", word, got, want)
