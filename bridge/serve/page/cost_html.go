@@ -1,5 +1,7 @@
 package page
 
+import "lethe/bridge/report/history"
+
 func (d *costData) show(html *htmlPage) {
 	html.put("\n<h1>Cost</h1>\n<ul class=\"plain text budgets\">")
 	for _, line := range d.Lines {
@@ -44,7 +46,7 @@ func (d *costData) table(html *htmlPage) {
 }
 
 // sums begins a row with the sums of some days.
-func (p *htmlPage) sums(name string, of day) {
+func (p *htmlPage) sums(name string, of history.Day) {
 	p.put(`<tr><th scope="row">%s</th><td class="number">%s</td><td class="number">%s</td><td class="number">%s</td>`+
 		`<td class="number">%s</td>`, name, count(of.In), share(of.Cached, of.In), count(of.Out), dollars(of.USD))
 }

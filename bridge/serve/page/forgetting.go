@@ -2,80 +2,28 @@ package page
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/prompt"
-	"lethe/blobs"
 	"lethe/bridge/report"
-	"lethe/life"
-	"lethe/life/event"
-	"lethe/mind"
+	"lethe/bridge/report/history"
 )
 
 // forgetting shows how the context has changed from epoch to epoch, and where the things went that left it.
 var forgetting = view{Name: "forgetting", Title: "Forgetting", data: forgettingOf}
 
-const (
-	epochsShown = 8
-	linesRead   = 3000 // of LIFE, at most, for one view
-)
-
 type forgettingData struct {
-	Epochs []*epoch // the oldest first
-	Newest []*epoch // the same, the newest first
-	Older  int64    // where to go on behind these: a place in LIFE; 0 where nothing is older
-	Later  bool     // there are newer epochs
+	Epochs []*history.Epoch // the oldest first
+	Newest []*history.Epoch // the same, the newest first
+	Older  int64            // where to go on behind these: a place in LIFE; 0 where nothing is older
+	Later  bool             // there are newer epochs
 	Limit  int
 	Counts map[string]int // entries, and blocks of each level, as they are now
 	Away   int            // refs that the furthest original is away
-	Drawing
-}
-
-// epoch is one of the times between two compactions, or edits.
-type epoch struct {
-	K          int
-	Why        string
-	At         time.Time
-	Calls      int     // of the model
-	USD        float64 // of all calls
-	Forgetting float64 // of the calls that summarised, in dollars
-	Before     int64   // tokens of the last request before it began; 0 where that is not known
-	After      int64   // of its first, and of its last
-	Last       int64
-	Fades      []faded    // with which it began
-	Reminded   []reminder // in the order of events
-	Cut        bool       // it began before the lines that were read
-
-	begin int64      // its line in LIFE
-	state mind.State // with which it began
-	sizes []int64    // tokens of its requests, with their answers
-	base  []layer    // of the drawing: what stays as it is
-}
-
-// faded is a run of entries that became shorter.
-type faded struct {
-	event.Fade
-	Was         string // live, summary, gist or card
-	Original    blobs.Ref
-	Replacement blobs.Ref
-	Away        int // how many refs the words themselves are away
-}
-
-// reminder is something forgotten that came up again: by a hint, or because it was opened.
-type reminder struct {
-	Entry    string
-	At       time.Time
-	Opened   bool
-	Hash     string // of the original
-	Gist     string
-	From, To int // entries; 0 where they are not known
-
-	n int // requests of the epoch before it
+	history.Drawing
 }
 
 func forgettingOf(page *frame, r *http.Request) (content, error) {
@@ -84,13 +32,13 @@ func forgettingOf(page *frame, r *http.Request) (content, error) {
 		return nil, err
 	}
 	data := &forgettingData{Later: before > 0, Limit: cmp.Or(page.ContextLimit, prompt.DefaultLimit)}
-	if data.Epochs, data.Older, err = readEpochs(page.Home, page.ID, max(0, before)); err != nil {
+	if data.Epochs, data.Older, err = history.Epochs(page.Store, page.ID, max(0, before)); err != nil {
 		return nil, err
 	}
 	if live, running := report.Live(page.ID); running && live.ContextLimit > 0 {
 		data.Limit = live.ContextLimit
 	}
-	data.Drawing = draw(data.Epochs, data.Limit)
+	data.Drawing = history.Draw(data.Epochs, data.Limit)
 	data.Newest = slices.Clone(data.Epochs)
 	slices.Reverse(data.Newest)
 	state, err := home.Fold(page.ID, page.Store)
@@ -103,151 +51,6 @@ func forgettingOf(page *frame, r *http.Request) (content, error) {
 		data.Away = max(data.Away, 1+r.Tier)
 	}
 	return data, nil
-}
-
-// placed is a line of LIFE and where it begins.
-type placed struct {
-	life.Event
-	at int64
-}
-
-// readEpochs reads the newest epochs before a place of LIFE, and only the part of LIFE that has them.
-func readEpochs(h report.Home, id home.Identity, before int64) (list []*epoch, older int64, err error) {
-	var lines []placed
-	seen := map[string]bool{} // epochs
-	_, err = life.ReadBack(id.LIFE(), before, func(e life.Event, at int64) (more bool) {
-		lines = append(lines, placed{e, at})
-		if e.Kind == life.Epoch {
-			seen[e.Arg(0)] = true
-		}
-		return len(seen) <= epochsShown && len(lines) < linesRead
-	})
-	if err != nil || len(lines) == 0 {
-		return nil, 0, id.Unread(err)
-	}
-	told := teller{store: h.Store, now: &epoch{K: -1}, spans: map[string][2]int{}}
-	for _, l := range slices.Backward(lines) {
-		if err := told.read(l); err != nil {
-			return nil, 0, fmt.Errorf("read %s at byte %d: %w", id.LIFE(), l.at, err)
-		}
-	}
-	list = told.list
-	if begin := lines[len(lines)-1].at; begin > 0 && len(list) > 0 {
-		list[0].Cut = true
-		if len(list) > epochsShown {
-			list = list[1:] // of the one before only the end was read
-		}
-		older = list[0].begin
-	}
-	return list, older, nil
-}
-
-// teller follows the lines of LIFE from epoch to epoch.
-type teller struct {
-	store  *blobs.Store
-	list   []*epoch
-	now    *epoch            // the last in list
-	fading []faded           // that no epoch has followed yet
-	spans  map[string][2]int // entries, by the first digits of the original's hash
-}
-
-// digits cuts a hash to the part that each ref shows.
-func digits(hash string) string { return hash[:min(16, len(hash))] }
-
-func (t *teller) read(line placed) error {
-	if !slices.Contains([]string{"epoch", "fade", "reply", "spent", "hint", "result"}, line.Kind) {
-		return nil
-	}
-	parsed, err := event.Parse(line.Event)
-	if err != nil {
-		return err
-	}
-	now, refs := t.now, append(line.Refs, blobs.Ref{}, blobs.Ref{})
-	switch e := parsed.(type) {
-	case event.Fade:
-		f := faded{Fade: e, Original: refs[0], Replacement: refs[1]}
-		if e.To == mind.Card {
-			f.Original, f.Replacement = blobs.Ref{}, refs[0]
-		}
-		t.fading = append(t.fading, f)
-		return nil
-	case event.Epoch:
-		if e.K != now.K {
-			err = t.begin(&epoch{K: e.K, Why: e.Why, At: line.At, begin: line.at, Before: now.Last}, refs[0].Hash)
-		}
-	case event.Reply:
-		now.USD += e.USD
-		now.Calls++
-		now.sizes = append(now.sizes, e.In+e.Out)
-		now.After, now.Last = now.sizes[0], e.In+e.Out
-	case event.Spent:
-		now.USD += e.USD
-		now.Calls += e.Calls
-		if e.On == "compaction" {
-			now.Forgetting += e.USD
-		}
-	case event.Hint:
-		b, _ := t.blob(refs[0].Hash) // without it, the hint tells of nothing
-		for _, l := range mind.ReadCard(b.Body) {
-			t.spans[digits(l.Ref.Hash)] = [2]int{l.From, l.To}
-			t.remind(reminder{Entry: mind.EntryID(e.N), At: line.At, Hash: l.Ref.Hash, Gist: l.Ref.Gist})
-		}
-	case event.Result:
-		if e.Opened != "" {
-			b, _ := t.blob(e.Opened)
-			t.remind(reminder{Entry: e.ID, At: line.At, Hash: e.Opened, Gist: b.Gist, Opened: true})
-		}
-	}
-	t.fading = nil // they take effect only with an epoch in the same append
-	return err
-}
-
-// begin begins an epoch with the state that a blob has.
-func (t *teller) begin(one *epoch, snapshot string) error {
-	b, err := t.blob(snapshot)
-	if err == nil {
-		err = json.Unmarshal(b.Body, &one.state)
-	}
-	if err != nil {
-		return fmt.Errorf("read epoch %d: %w", one.K, err)
-	}
-	for _, f := range t.fading {
-		f.Was, f.Away = cmp.Or(t.now.at(f.Entries.From).Level, "live"), 1+one.at(f.Entries.From).Tier
-		one.Fades = append(one.Fades, f)
-	}
-	for _, r := range one.state.Faded {
-		span := [2]int{r.From, r.To}
-		t.spans[digits(r.Original.Hash.String())] = span
-		if r.Summary != nil {
-			t.spans[digits(r.Summary.Hash.String())] = span
-		}
-	}
-	t.list, t.now = append(t.list, one), one
-	return nil
-}
-
-func (t *teller) remind(r reminder) {
-	span := t.spans[digits(r.Hash)]
-	r.From, r.To, r.n = span[0], span[1], len(t.now.sizes)
-	t.now.Reminded = append(t.now.Reminded, r)
-}
-
-func (t *teller) blob(hash string) (blob blobs.Blob, err error) {
-	h, err := t.store.Resolve(hash)
-	if err == nil {
-		blob, err = t.store.Get(h)
-	}
-	return blob, err
-}
-
-// at returns the faded range of an entry, or the zero Range for an entry that has not faded.
-func (e *epoch) at(n int) mind.Range {
-	for _, r := range e.state.Faded {
-		if r.From <= n && n <= r.To {
-			return r
-		}
-	}
-	return mind.Range{}
 }
 
 // share returns a part of a whole in percent.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"lethe/agent/events"
+	"lethe/bridge/report/history"
 )
 
 func (d *forgettingData) show(html *htmlPage) {
@@ -23,7 +24,7 @@ func (d *forgettingData) show(html *htmlPage) {
 	}
 	html.put("\n")
 	for i, e := range d.Newest {
-		e.show(html, i == 0)
+		showEpoch(html, e, i == 0)
 	}
 	html.put("\n\n")
 }
@@ -96,8 +97,8 @@ func (d *forgettingData) picture(html *htmlPage) {
 `, count(d.Limit))
 }
 
-// show writes an epoch in words; the newest is unfolded.
-func (e *epoch) show(html *htmlPage, isNewest bool) {
+// showEpoch writes an epoch in words; the newest is unfolded.
+func showEpoch(html *htmlPage, e *history.Epoch, isNewest bool) {
 	html.put(`<section class="text epoch" id="k%d">
 <h2>Epoch %[1]d <small class="soft">%s</small></h2>
 <p class="soft small">`, e.K, events.Cause(e.Why))
@@ -120,7 +121,7 @@ func (e *epoch) show(html *htmlPage, isNewest bool) {
 	if n := len(e.Fades); n > 0 {
 		html.put("<details%s><summary><h3>Let go: %d</h3></summary>\n<ul class=\"plain fades\">", open, n)
 		for i, f := range e.Fades {
-			f.show(html, e.K, i)
+			showFaded(html, f, e.K, i)
 		}
 		html.put("</ul></details>")
 	}
@@ -128,18 +129,18 @@ func (e *epoch) show(html *htmlPage, isNewest bool) {
 	if n := len(e.Reminded); n > 0 {
 		html.put("<details%s><summary><h3>Came up again: %d</h3></summary>\n<ul class=\"plain fades\">", open, n)
 		for i, r := range e.Reminded {
-			r.show(html, e.K, i)
+			showReminder(html, r, e.K, i)
 		}
 		html.put("</ul></details>")
 	}
 	html.put("\n</section>")
 }
 
-func (f faded) show(html *htmlPage, k, i int) {
+func showFaded(html *htmlPage, f history.Faded, k, i int) {
 	html.put(`<li id="k%d-f%d"><p><span class="dot k-%s"></span> <b>%s</b> `+
 		`<span class="soft">%s → %[3]s, relevance %[6]d</span></p>
 <p dir="auto"><bdi>%[7]s</bdi></p>
-<p class="small">`, k, i, f.To, entries(f.Entries.From, f.Entries.To), f.Was, f.Relevance,
+<p class="small">`, k, i, f.To, history.Entries(f.Entries.From, f.Entries.To), f.Was, f.Relevance,
 		clean(cmp.Or(f.Replacement.Gist, f.Original.Gist)))
 	if hash := f.Replacement.Hash; hash != "" {
 		html.put(`<a href="original?hash=%s">the %s</a> · `, inURL(hash), f.To)
@@ -150,7 +151,7 @@ func (f faded) show(html *htmlPage, k, i int) {
 	html.put(`<span class="soft">%d %s away</span></p></li>`, f.Away, counted(f.Away, "ref", "refs"))
 }
 
-func (r reminder) show(html *htmlPage, k, i int) {
+func showReminder(html *htmlPage, r history.Reminder, k, i int) {
 	class, what := "reminded", "was reminded of"
 	if r.Opened {
 		class, what = "opened", "opened"
@@ -158,7 +159,7 @@ func (r reminder) show(html *htmlPage, k, i int) {
 	html.put(`<li id="k%d-r%d"><p><span class="dot k-%s"></span> <b>%s</b> <span class="soft">%s`,
 		k, i, class, r.Entry, what)
 	if r.From != 0 {
-		html.put(" %s", entries(r.From, r.To))
+		html.put(" %s", history.Entries(r.From, r.To))
 	}
 	html.put(` at %s</span></p>
 <p dir="auto"><a href="original?hash=%s"><bdi>%s</bdi></a></p></li>`,

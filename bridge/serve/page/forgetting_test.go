@@ -15,6 +15,7 @@ import (
 	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge/report"
+	"lethe/bridge/report/history"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
@@ -24,7 +25,7 @@ import (
 var dawn = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // long writes a life of so many epochs, with as many turns in each as given, two lines a turn.
-func long(t testing.TB, epochs, turns int) (report.Home, home.Identity) {
+func long(t testing.TB, count, turns int) (report.Home, home.Identity) {
 	t.Helper()
 	place, err := home.Open(t.TempDir())
 	lethetest.Must(t, err)
@@ -44,7 +45,7 @@ func long(t testing.TB, epochs, turns int) (report.Home, home.Identity) {
 	}
 	ref := func(r mind.Ref) blobs.Ref { return blobs.Ref{Hash: r.Short, Gist: r.Gist} }
 	turn := 0
-	for k := range epochs {
+	for k := range count {
 		var lines []life.Event
 		if k > 0 {
 			gone := len(s.Live) - turns
@@ -91,8 +92,8 @@ func long(t testing.TB, epochs, turns int) (report.Home, home.Identity) {
 // go on where it begins.
 func TestEpochs(t *testing.T) {
 	h, id := long(t, 12, 5)
-	list, older, err := readEpochs(h, id, 0)
-	if err != nil || len(list) != epochsShown || list[0].K != 4 || older == 0 {
+	list, older, err := history.Epochs(h.Store, id, 0)
+	if err != nil || len(list) != history.Shown || list[0].K != 4 || older == 0 {
 		t.Fatalf("%d epochs, older at %d, %v", len(list), older, err)
 	}
 	e := list[3]
@@ -109,7 +110,7 @@ func TestEpochs(t *testing.T) {
 	if r := e.Reminded[0]; len(e.Reminded) != 1 || !r.Opened || r.From != 1 || r.Gist != "part 1 <b>" {
 		t.Errorf("opened %+v", e.Reminded)
 	}
-	d := draw(list, 40_000)
+	d := history.Draw(list, 40_000)
 	if names := fmt.Sprint(d.Labels); len(d.Labels) != 5 || d.Labels[0].Name != "prompt" || d.Labels[3].Name != "live" ||
 		d.Labels[4].Tokens != 40_000 {
 		t.Errorf("labels %s", names)
@@ -128,7 +129,7 @@ func TestEpochs(t *testing.T) {
 			bands[s.Link]++
 		}
 		for _, y := range regexp.MustCompile(`[,V](-?[0-9.]+)`).FindAllStringSubmatch(s.Path, -1) {
-			if v, _ := strconv.ParseFloat(y[1], 64); v < 0 || v > drawHigh {
+			if v, _ := strconv.ParseFloat(y[1], 64); v < 0 || v > float64(d.Height) {
 				t.Errorf("%s leaves the drawing: %s", s.Class, s.Path)
 			}
 		}
@@ -141,11 +142,11 @@ func TestEpochs(t *testing.T) {
 	if len(bands) != len(list)-1 || len(d.Marks) != len(list) {
 		t.Errorf("bands %v, %d marks", bands, len(d.Marks))
 	}
-	before, more, err := readEpochs(h, id, older)
+	before, more, err := history.Epochs(h.Store, id, older)
 	if err != nil || len(before) != 4 || before[3].K != 3 || before[0].Cut || more != 0 {
 		t.Errorf("%d older epochs, %d, %v", len(before), more, err)
 	}
-	if _, _, err := readEpochs(h, id, older-5); err == nil {
+	if _, _, err := history.Epochs(h.Store, id, older-5); err == nil {
 		t.Error("a place within a line is taken")
 	}
 }
@@ -168,16 +169,16 @@ func cpu(b *testing.B, do func()) {
 func BenchmarkForgetting(b *testing.B) {
 	h, id := long(b, 400, 125)
 	cpu(b, func() {
-		list, _, err := readEpochs(h, id, 0)
+		list, _, err := history.Epochs(h.Store, id, 0)
 		lethetest.Must(b, err)
-		draw(list, 100_000)
+		history.Draw(list, 100_000)
 	})
 }
 
 func BenchmarkCost(b *testing.B) {
 	_, id := long(b, 400, 125)
 	cpu(b, func() {
-		_, _, err := daysOf(id, time.UTC, daysShown)
+		_, _, err := history.Days(id, time.UTC, daysShown)
 		lethetest.Must(b, err)
 	})
 }
@@ -197,7 +198,7 @@ func TestDays(t *testing.T) {
 	zone := time.FixedZone("", 13*3600)
 	check := func(want ...string) {
 		t.Helper()
-		list, older, err := daysOf(id, zone, 3)
+		list, older, err := history.Days(id, zone, 3)
 		lethetest.Must(t, err)
 		if older {
 			t.Error("there are older days")
@@ -220,7 +221,7 @@ func TestDays(t *testing.T) {
 	_, _ = half.WriteString("[2026-11-20T12:00:00.000000Z] reply e4 in=9")
 	lethetest.Must(t, half.Close())
 	check("2026-11-24 100 80 5 0.5", "2026-11-21 100 80 5 0.5", "2026-11-19 100 80 5 0.5")
-	if list, older, err := daysOf(id, zone, 2); err != nil || !older || len(list) != 2 || list[1].Date != "2026-11-21" {
+	if list, older, err := history.Days(id, zone, 2); err != nil || !older || len(list) != 2 || list[1].Date != "2026-11-21" {
 		t.Errorf("of two days: %v, %v, %v", list, older, err)
 	}
 	lethetest.Must(t, os.Remove(id.LIFE()))

@@ -13,6 +13,7 @@ import (
 	"lethe/agent/llm"
 	"lethe/agent/prompt"
 	"lethe/blobs"
+	"lethe/bridge/report/history"
 	"lethe/mind"
 )
 
@@ -126,7 +127,7 @@ func (b *block) describe(state *mind.State) int {
 			if span.From != n {
 				continue
 			}
-			b.Label, b.Line, b.Class = entries(span.From, span.To)+" "+span.Level, span.Original.Gist, span.Level
+			b.Label, b.Line, b.Class = history.Entries(span.From, span.To)+" "+span.Level, span.Original.Gist, span.Level
 			b.At, b.Epoch, b.Away, b.Original = span.At, span.Epoch, 1+span.Tier, span.Original.Hash
 			if span.Summary != nil {
 				b.Replacement = span.Summary.Hash

@@ -6,8 +6,6 @@ import (
 
 	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/life/event"
-	"lethe/mind"
 )
 
 // count writes a number of tokens or bytes as people say it: 950, 1.2k, 18k, 1.2M.
@@ -38,14 +36,6 @@ func gist(s *report.Said) string {
 		text = q.Text
 	}
 	return short(160, unhashed(text))
-}
-
-// entries names those from one to another.
-func entries(from, to int) string {
-	if from == to {
-		return mind.EntryID(from)
-	}
-	return event.Entries{From: from, To: to}.String()
 }
 
 // short cuts a text to at most n bytes, between runes.

@@ -1,4 +1,4 @@
-package page
+package history
 
 import (
 	"cmp"
@@ -13,20 +13,20 @@ import (
 // bottom, the oldest lowest, and what is live on top of it grows until it fades.
 type Drawing struct {
 	Width, Height int
-	Shapes        []shape
-	Marks         []shape // what came up again
-	Labels        []label // of the newest epoch
+	Shapes        []Shape
+	Marks         []Shape // what came up again
+	Labels        []Label // of the newest epoch
 }
 
-// shape is a path. Its class names its colour.
-type shape struct {
+// Shape is a path. Its class names its colour.
+type Shape struct {
 	Class, Path, Title string
 	Link               string // the id of the words about it
 	Tip                string // a dot at its end
 }
 
-// label names a layer beside it, from the bottom.
-type label struct {
+// Label names a layer beside it, from the bottom.
+type Label struct {
 	Name      string
 	Tokens, Y float64
 }
@@ -58,7 +58,7 @@ func (l layer) title() string {
 	if title, ok := titles[l.class]; ok {
 		return title
 	}
-	return entries(l.spans[0][0], l.spans[len(l.spans)-1][1]) + " " + l.class
+	return Entries(l.spans[0][0], l.spans[len(l.spans)-1][1]) + " " + l.class
 }
 
 // common counts the entries that two layers share.
@@ -81,7 +81,7 @@ func height(list []layer) (sum float64) {
 }
 
 // settled lists the layers that stay as they are in an epoch, from the bottom.
-func (e *epoch) settled() []layer {
+func (e *Epoch) settled() []layer {
 	perToken := 4.0
 	if u := e.state.Usage; u.LastInput > 0 {
 		perToken = float64(u.LastWeight) / float64(u.LastInput)
@@ -105,7 +105,7 @@ func (e *epoch) settled() []layer {
 // column stacks the layers of a request of this size. Where next is not nil, it is the last request of the epoch, and
 // what fades then lies below what stays. The provider counted how much fades in all; each run of entries has its part
 // of that by their number.
-func (e *epoch) column(size int64, next *epoch) []layer {
+func (e *Epoch) column(size int64, next *Epoch) []layer {
 	list, stay := slices.Clone(e.base), layer{class: "live", tokens: max(0, float64(size)-height(e.base))}
 	stays := e.state.Live
 	if next != nil {
@@ -139,8 +139,8 @@ func (e *epoch) column(size int64, next *epoch) []layer {
 	return list
 }
 
-// draw draws epochs, the oldest first, below a limit of so many tokens.
-func draw(epochs []*epoch, limit int) Drawing {
+// Draw draws epochs, the oldest first, below a limit of so many tokens.
+func Draw(epochs []*Epoch, limit int) Drawing {
 	most := float64(max(1, limit))
 	for _, one := range epochs {
 		one.base = one.settled()
@@ -167,7 +167,7 @@ func draw(epochs []*epoch, limit int) Drawing {
 		}
 		drawn.grow(one, x, end)
 		drawn.marks(one, begins, x, end)
-		var next *epoch
+		var next *Epoch
 		if i+1 < len(epochs) {
 			next = epochs[i+1]
 		}
@@ -185,7 +185,7 @@ type canvas struct {
 func (c *canvas) y(tokens float64) float64 { return drawHigh - tokens*c.scale }
 
 func (c *canvas) add(class, link, title, format string, args ...any) {
-	c.Shapes = append(c.Shapes, shape{Class: class, Link: link, Title: title, Path: fmt.Sprintf(format, args...)})
+	c.Shapes = append(c.Shapes, Shape{Class: class, Link: link, Title: title, Path: fmt.Sprintf(format, args...)})
 }
 
 // label names the layers of the last column, and the limit.
@@ -201,11 +201,11 @@ func (c *canvas) label(layers []layer, limit int) {
 	for _, name := range []string{"prompt", "faded", "pins", "live"} {
 		if tokens[name] >= 1 {
 			y = min(middle[name], y-16)
-			c.Labels = append(c.Labels, label{name, tokens[name], y})
+			c.Labels = append(c.Labels, Label{name, tokens[name], y})
 		}
 	}
 	if limit > 0 {
-		c.Labels = append(c.Labels, label{"limit", float64(limit), c.y(float64(limit)) + 4})
+		c.Labels = append(c.Labels, Label{"limit", float64(limit), c.y(float64(limit)) + 4})
 	}
 }
 
@@ -233,7 +233,7 @@ func (c *canvas) flow(before layer, left []layer, x, end float64) {
 }
 
 // grow draws how the live entries grow in an epoch.
-func (c *canvas) grow(e *epoch, x, end float64) {
+func (c *canvas) grow(e *Epoch, x, end float64) {
 	ground := height(e.base)
 	first, last := float64(e.sizes[0]), float64(e.sizes[len(e.sizes)-1])
 	c.add("live", "", fmt.Sprintf("epoch %d: live entries", e.K), "M%.1f,%.1f V%.1f L%.1f,%.1f V%.1[2]fZ",
@@ -241,7 +241,7 @@ func (c *canvas) grow(e *epoch, x, end float64) {
 }
 
 // marks draws what came up again: from the layer that it lies in, up to the request that it was for.
-func (c *canvas) marks(one *epoch, layers []layer, x, end float64) {
+func (c *canvas) marks(one *Epoch, layers []layer, x, end float64) {
 	for i, reminded := range one.Reminded {
 		forgotten := layer{spans: [][2]int{{reminded.From, reminded.From}}}
 		in := slices.IndexFunc(layers[:len(one.base)], func(l layer) bool { return l.common(forgotten) > 0 })
@@ -251,7 +251,7 @@ func (c *canvas) marks(one *epoch, layers []layer, x, end float64) {
 		n := min(reminded.n, len(one.sizes)-1)
 		at := x + (end-x)*float64(n)/float64(max(1, len(one.sizes)-1)) // where the request stands
 		l, top := layers[in], c.y(float64(one.sizes[n]))
-		mark := shape{Class: "reminded", Link: fmt.Sprintf("k%d-r%d", one.K, i), Title: reminded.Gist}
+		mark := Shape{Class: "reminded", Link: fmt.Sprintf("k%d-r%d", one.K, i), Title: reminded.Gist}
 		if reminded.Opened {
 			mark.Class = "opened"
 		}
