@@ -2,12 +2,13 @@ package history
 
 import (
 	"cmp"
-	"lethe/agent/home"
-	"lethe/life"
-	"lethe/life/event"
 	"maps"
 	"slices"
 	"time"
+
+	"lethe/agent/home"
+	"lethe/life"
+	"lethe/life/event"
 )
 
 // Day sums the calls of a local day.

@@ -10,13 +10,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
+
 	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
-	"slices"
-	"time"
 )
 
 const (

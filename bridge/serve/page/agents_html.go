@@ -59,7 +59,7 @@ func (d *agentsData) member(html *htmlPage, agent report.Agent) {
 	html.put(` <span class="soft small">`)
 	html.how(agent)
 	if agent.CostUSD != 0 {
-		html.put(" · %s", dollars(agent.CostUSD))
+		html.put(" · %s", report.Dollars(agent.CostUSD))
 	}
 	if n := len(agent.Questions); n > 0 {
 		html.put(` · <a href="/agents/%s/now">%d open %s</a>`, agent.Name, n, counted(n, "question", "questions"))

@@ -1,8 +1,10 @@
 package page
 
+import "lethe/bridge/report/parts"
+
 // conflict shows both versions of a text that changed while a person edited it.
 type conflict struct {
-	Theirs *part
+	Theirs *parts.Part
 	Yours  string
 	Name   string // of a trigger
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"net/http"
 
-	"lethe/agent/budget"
 	"lethe/agent/config"
 	"lethe/bridge/report"
 	"lethe/bridge/report/history"
@@ -45,9 +44,4 @@ func costOf(page *frame, r *http.Request) (content, error) {
 		data.Most = max(data.Most, one.USD)
 	}
 	return data, nil
-}
-
-// hundredths returns a part of a whole in percent, as a width of at most 100.
-func hundredths[N int | budget.USD | float64](part, whole N) float64 {
-	return min(100, 100*float64(part)/max(1e-9, float64(whole)))
 }

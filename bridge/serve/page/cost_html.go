@@ -1,6 +1,9 @@
 package page
 
-import "lethe/bridge/report/history"
+import (
+	"lethe/bridge/report"
+	"lethe/bridge/report/history"
+)
 
 func (d *costData) show(html *htmlPage) {
 	html.put("\n<h1>Cost</h1>\n<ul class=\"plain text budgets\">")
@@ -8,7 +11,7 @@ func (d *costData) show(html *htmlPage) {
 		html.put("<li>%s", line.Left())
 		if line.Limit != 0 {
 			html.put(` <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="rest" width="100" `+
-				`height="4"/><rect class="usd" width="%.1f" height="4"/></svg>`, hundredths(line.Spent, line.Limit))
+				`height="4"/><rect class="usd" width="%.1f" height="4"/></svg>`, report.Hundredths(line.Spent, line.Limit))
 		}
 		html.put("</li>")
 	}
@@ -33,7 +36,7 @@ func (d *costData) table(html *htmlPage) {
 		html.sums(one.Date, one)
 		html.put(`<td class="bar"><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">`+
 			`<rect class="usd" width="%.1f" height="10"/></svg></td></tr>
-`, hundredths(one.USD, d.Most))
+`, report.Hundredths(one.USD, d.Most))
 	}
 	html.put("</tbody><tfoot>")
 	all := "in all"
@@ -48,5 +51,6 @@ func (d *costData) table(html *htmlPage) {
 // sums begins a row with the sums of some days.
 func (p *htmlPage) sums(name string, of history.Day) {
 	p.put(`<tr><th scope="row">%s</th><td class="number">%s</td><td class="number">%s</td><td class="number">%s</td>`+
-		`<td class="number">%s</td>`, name, count(of.In), share(of.Cached, of.In), count(of.Out), dollars(of.USD))
+		`<td class="number">%s</td>`,
+		name, report.Count(of.In), report.Share(of.Cached, of.In), report.Count(of.Out), report.Dollars(of.USD))
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -51,12 +50,4 @@ func forgettingOf(page *frame, r *http.Request) (content, error) {
 		data.Away = max(data.Away, 1+r.Tier)
 	}
 	return data, nil
-}
-
-// share returns a part of a whole in percent.
-func share(part, whole int64) string {
-	if whole == 0 {
-		return "0 %"
-	}
-	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(whole))
 }

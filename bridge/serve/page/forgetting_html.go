@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"lethe/agent/events"
+	"lethe/bridge/report"
 	"lethe/bridge/report/history"
 )
 
@@ -78,13 +79,13 @@ func (d *forgettingData) picture(html *htmlPage) {
 		if n := len(one.Fades); n > 0 {
 			html.put("%d faded, ", n)
 		}
-		html.put("%s</span></a></li>", dollars(one.USD))
+		html.put("%s</span></a></li>", report.Dollars(one.USD))
 	}
 	html.put(`</ol>
 </div></div>
 <svg class="labels" viewBox="0 0 96 %d" preserveAspectRatio="xMinYMin" aria-hidden="true">`, d.Height)
 	for _, l := range d.Labels {
-		html.put(`<text y="%.0f"><tspan class="name">%s</tspan> %s</text>`, l.Y, l.Name, count(l.Tokens))
+		html.put(`<text y="%.0f"><tspan class="name">%s</tspan> %s</text>`, l.Y, l.Name, report.Count(l.Tokens))
 	}
 	html.put(`</svg></div>
 <figcaption><ul class="plain legend"><li class="k-live">live, word for word</li><li class="k-summary">summary</li>`+
@@ -94,7 +95,7 @@ func (d *forgettingData) picture(html *htmlPage) {
 		`(dashed). Then the darker bands fade to the summaries, gists and cards that stand for them; the pale bands stay `+
 		`word for word. A red line leads up from what came back.</p></figcaption>
 </figure>
-`, count(d.Limit))
+`, report.Count(d.Limit))
 }
 
 // showEpoch writes an epoch in words; the newest is unfolded.
@@ -104,15 +105,15 @@ func showEpoch(html *htmlPage, e *history.Epoch, isNewest bool) {
 <p class="soft small">`, e.K, events.Cause(e.Why))
 	html.time(e.At)
 	html.put("%s · %d %s of the model, %s", when(e.Cut, " · its beginning is older than what is read here"),
-		e.Calls, counted(e.Calls, "call", "calls"), dollars(e.USD))
+		e.Calls, counted(e.Calls, "call", "calls"), report.Dollars(e.USD))
 	if e.Forgetting != 0 {
-		html.put(", %s of it to summarise", dollars(e.Forgetting))
+		html.put(", %s of it to summarise", report.Dollars(e.Forgetting))
 	}
 	html.put("</p>\n")
 	if e.Before != 0 && e.After != 0 {
-		html.put("<p>%s → %s tokens", count(e.Before), count(e.After))
+		html.put("<p>%s → %s tokens", report.Count(e.Before), report.Count(e.After))
 		if e.Last > e.After {
-			html.put(", grown to %s", count(e.Last))
+			html.put(", grown to %s", report.Count(e.Last))
 		}
 		html.put("</p>")
 	}

@@ -115,7 +115,7 @@ func TestEpochs(t *testing.T) {
 		d.Labels[4].Tokens != 40_000 {
 		t.Errorf("labels %s", names)
 	}
-	if part, whole := count(211.29), count(950); part != "211" || whole != "950" {
+	if part, whole := report.Count(211.29), report.Count(950); part != "211" || whole != "950" {
 		t.Errorf("counts are %s and %s", part, whole)
 	}
 	for i, l := range d.Labels[1:] {

@@ -8,6 +8,7 @@ import (
 
 	"lethe/agent/events"
 	"lethe/blobs"
+	"lethe/bridge/report"
 )
 
 func (d *lifeData) show(html *htmlPage) {
@@ -140,7 +141,7 @@ type originalData struct {
 
 func (d originalData) show(html *htmlPage) {
 	blob := d.Blob
-	title, size := clean(cmp.Or(blob.Gist, "A stored text")), count(len(blob.Body))
+	title, size := clean(cmp.Or(blob.Gist, "A stored text")), report.Count(len(blob.Body))
 	html.put("\n<h1><bdi>%s</bdi></h1>\n<p class=\"soft small\">%s bytes", title, size)
 	if !blob.At.IsZero() {
 		html.put(", %s, %s", html.day(blob.At), html.clock(blob.At))
@@ -153,7 +154,7 @@ func (d originalData) show(html *htmlPage) {
 <pre class="original" dir="auto">%s</pre>
 `, blob.Hash, linked(d.Text))
 	if d.Rest > 0 {
-		html.put(`<p class="soft">%s bytes more are in what is stored.</p>`, count(d.Rest))
+		html.put(`<p class="soft">%s bytes more are in what is stored.</p>`, report.Count(d.Rest))
 	}
 	html.put("\n")
 }

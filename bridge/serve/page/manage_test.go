@@ -19,6 +19,7 @@ import (
 	"lethe/agent/host"
 	"lethe/blobs"
 	"lethe/bridge/report"
+	"lethe/bridge/report/parts"
 	"lethe/bridge/serve/api"
 	"lethe/chat"
 	"lethe/internal/durable"
@@ -196,7 +197,7 @@ func TestListsHosts(t *testing.T) {
 func TestSavedIsSaid(t *testing.T) {
 	m := manages(t)
 	m.post("/agents/boot", 200, "name", "ada")
-	page := m.post("/agents/ada/mind/edit", 200, "part", "memory", "seen", new(part).Seen(), "text", "# mine")
+	page := m.post("/agents/ada/mind/edit", 200, "part", "memory", "seen", new(parts.Part).Seen(), "text", "# mine")
 	_, opened, _ := strings.Cut(page, `class="opened"`)
 	lethetest.Words(t, opened, "Saved.", "<details open>", "# mine</textarea>")
 	lethetest.Equal(t, "places that say so", strings.Count(page, "Saved."), 1)

@@ -14,6 +14,7 @@ import (
 	"lethe/agent/prompt"
 	"lethe/blobs"
 	"lethe/bridge/report/history"
+	"lethe/bridge/report/parts"
 	"lethe/mind"
 )
 
@@ -51,7 +52,7 @@ type block struct {
 
 	Open bool // the rest is for an open block
 	Text string
-	Edit *part
+	Edit *parts.Part
 }
 
 func mindOf(page *frame, r *http.Request) (content, error) {
@@ -63,7 +64,7 @@ func mindOf(page *frame, r *http.Request) (content, error) {
 	data := &mindData{Parts: parts, Groups: groups(state, parts), Saved: r.FormValue("saved") != ""}
 	data.Free = max(0, parts.Limit-parts.Total)
 	if p, err := partOf(page, state, "pins"); err == nil {
-		seen, ok := mind.ReadView([]byte(p.file))
+		seen, ok := mind.ReadView([]byte(p.File()))
 		data.Waiting = ok && !seen.Intact
 	}
 	open := r.FormValue("open")

@@ -3,6 +3,9 @@ package page
 import (
 	"cmp"
 	"slices"
+
+	"lethe/bridge/report"
+	"lethe/bridge/report/parts"
 )
 
 const saved markup = `<p class="text notice" role="status">Saved. It holds from the next call of the model on.</p>`
@@ -11,7 +14,7 @@ func (d *mindData) show(html *htmlPage) {
 	html.put(`
 <h1>Mind</h1>
 <p class="text lead">What %s has before it when it thinks: %s of %s tokens, %s of them kept for its answer.</p>
-`, html.ID.Name, count(d.Total), count(d.Limit), count(d.Answer))
+`, html.ID.Name, report.Count(d.Total), report.Count(d.Limit), report.Count(d.Answer))
 	if d.Saved && !d.Opened {
 		html.put("%s", saved)
 	} else if d.Waiting {
@@ -42,12 +45,12 @@ func (d *mindData) picture(html *htmlPage) {
 	}
 	html.put("</g></svg>\n<figcaption><ul class=\"plain legend\">")
 	for _, g := range d.Groups {
-		html.put(`<li class="k-%s">%s <span>%s</span></li>`, g.Class, g.Name, count(g.Tokens))
+		html.put(`<li class="k-%s">%s <span>%s</span></li>`, g.Class, g.Name, report.Count(g.Tokens))
 	}
 	html.put(`<li class="k-free">for its answer <span>%s</span></li>`+
 		`<li class="k-free">free <span>%s</span></li></ul></figcaption>
 </figure>
-`, count(d.Answer), count(d.Free))
+`, report.Count(d.Answer), report.Count(d.Free))
 }
 
 const foldedFrom = 20 // more blocks of a group are folded
@@ -55,7 +58,7 @@ const foldedFrom = 20 // more blocks of a group are folded
 func (d *mindData) group(html *htmlPage, one *group) {
 	html.put(`<section class="text blocks" aria-labelledby="g-%s">
 <h2 id="g-%[1]s">%s <small class="soft">%s tokens</small></h2>
-`, one.Class, one.Name, count(one.Tokens))
+`, one.Class, one.Name, report.Count(one.Tokens))
 	isFolded := one.Class == "gist" && len(one.Blocks) > foldedFrom
 	if isFolded {
 		isOpen := slices.ContainsFunc(one.Blocks, func(b *block) bool { return b.Open })
@@ -77,7 +80,7 @@ func (d *mindData) block(html *htmlPage, one *group, shown *block) {
 <a class="block" href="?%s#%s"%s><svg aria-hidden="true"><rect class="%s" width="%.1f%%" height="100%%"/></svg>
 <span><b><bdi>%s</bdi></b> <bdi>%s</bdi></span> <small>%d</small></a>
 `, shown.ID, when(shown.Open, ` class="open"`), opens, id, when(shown.Open, ` aria-expanded="true"`), shown.Class,
-		hundredths(shown.Tokens, one.Tokens), clean(shown.Label), clean(short(80, shown.Line)), shown.Tokens)
+		report.Hundredths(shown.Tokens, one.Tokens), clean(shown.Label), clean(short(80, shown.Line)), shown.Tokens)
 	if shown.Open {
 		d.opened(html, shown)
 	}
@@ -111,13 +114,13 @@ func (d *mindData) opened(html *htmlPage, shown *block) {
 <pre tabindex="0" aria-label="%s as the model reads it" dir="auto">%s</pre>
 `, shown.ID, linked(cmp.Or(shown.Text, shown.Label)))
 	if shown.Edit != nil && !shown.Edit.Left {
-		shown.Edit.form(html, d.Saved)
+		editForm(html, shown.Edit, d.Saved)
 	}
 	html.put("</div>")
 }
 
-// form writes the form that edits a part.
-func (e *part) form(html *htmlPage, isOpen bool) {
+// editForm writes the form that edits a part.
+func editForm(html *htmlPage, e *parts.Part, isOpen bool) {
 	name := e.ID
 	if e.ID == "memory" {
 		name = "MEMORY.md"

@@ -154,7 +154,7 @@ func (d *nowData) line(html *htmlPage, l line) {
 		file.show(html)
 	}
 	if l.Long > 0 {
-		rest := count(l.Long)
+		rest := report.Count(l.Long)
 		html.put(`<p class="soft"><a href="?room=%s&amp;from=%d&amp;whole=1">The rest: %s bytes</a></p>`,
 			d.Room, l.From, rest)
 	}
@@ -201,17 +201,17 @@ func (g *glance) show(html *htmlPage) {
 		`<svg viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">`, html.ID.Name)
 	for _, group := range g.Groups {
 		html.put(`<rect class="%s" x="%.1f" width="%.1f" height="10"><title>%s: %s tokens</title></rect>`,
-			group.Class, group.X, group.Share, group.Name, count(group.Tokens))
+			group.Class, group.X, group.Share, group.Name, report.Count(group.Tokens))
 	}
-	answer, total, limit := count(g.Answer), count(g.Total), count(g.Limit)
+	answer, total, limit := report.Count(g.Answer), report.Count(g.Total), report.Count(g.Limit)
 	html.put(`</svg>
 <span title="%s of them kept for its answer">%s of %s tokens<span class="hidden">`, answer, total, limit)
 	for _, group := range g.Groups {
-		html.put(", %s %s", group.Name, count(group.Tokens))
+		html.put(", %s %s", group.Name, report.Count(group.Tokens))
 	}
 	paid := "nothing paid today"
 	if g.Today != 0 || g.Turn != 0 {
-		paid = dollars(g.Today.Dollars()) + " today, " + dollars(g.Turn.Dollars()) + " for the turn"
+		paid = report.Dollars(g.Today.Dollars()) + " today, " + report.Dollars(g.Turn.Dollars()) + " for the turn"
 	}
 	html.put("</span></span></a>\n<span>%s</span> <span>%s</span></p>", paid, clean(g.Model))
 }

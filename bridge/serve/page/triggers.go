@@ -10,6 +10,7 @@ import (
 
 	"lethe/agent/wake/trigger"
 	"lethe/bridge/report"
+	"lethe/bridge/report/parts"
 	"lethe/internal/durable"
 )
 
@@ -72,7 +73,7 @@ func saveTrigger(page *frame, w http.ResponseWriter, r *http.Request) error {
 		return page.again(w, r, err)
 	}
 	r.Form.Set("part", triggerPart+field(r, "name"))
-	r.Form.Set("seen", cmp.Or(r.FormValue("seen"), new(part).Seen())) // a new file replaces no other
+	r.Form.Set("seen", cmp.Or(r.FormValue("seen"), new(parts.Part).Seen())) // a new file replaces no other
 	return edit(page, w, r)
 }
 

@@ -83,7 +83,7 @@ func (d *triggersData) table(html *htmlPage) {
 		html.put("</td>\n<td>%s</td><td>", one.Room)
 		html.at(one.Last)
 		html.put(`</td><td class="number">%d</td><td class="number">%d</td><td class="number">%s</td></tr>
-`, one.Fired, one.Missed, dollars(one.USD))
+`, one.Fired, one.Missed, report.Dollars(one.USD))
 	}
 	html.put("</tbody></table></div>")
 }
