@@ -165,6 +165,10 @@ func (d *draft) finish() (Reply, error) {
 	reasoning, text := d.tags.rest()
 	d.text.WriteString(text)
 	d.reasoning.WriteString(reasoning)
+	saysNothing := d.text.Len() == 0 && len(d.calls) == 0
+	if saysNothing && d.tags.at == thinking && d.reply.Finish != "length" {
+		return Reply{}, &Error{Kind: Garbage, Blank: true, Message: "the reply is thoughts that never end"}
+	}
 	slices.SortStableFunc(d.calls, func(a, b *callDraft) int { return cmp.Compare(a.index, b.index) })
 	used := map[string]bool{}
 	for _, c := range d.calls {

@@ -152,7 +152,7 @@ var endings = map[string]string{
 
 // ending returns the word of a Reply for a provider's reason.
 func ending(reason string) string {
-	if reason == "" {
+	if reason == "" || strings.EqualFold(reason, "null") {
 		return ""
 	}
 	return cmp.Or(endings[strings.ReplaceAll(strings.ToLower(reason), "-", "_")], "length")

@@ -105,7 +105,7 @@ func (d *draft) isRepeated(f fragment, args string) bool {
 // argumentsOf returns the arguments in a fragment: text, or the JSON itself where text belongs.
 func argumentsOf(f fragment) (args content) {
 	raw := f.Function.Arguments
-	if len(raw) == 0 {
+	if len(raw) == 0 || string(raw) == "null" {
 		return args
 	}
 	if raw[0] != '"' {

@@ -108,6 +108,12 @@ func TestStreamsThatAreAccepted(t *testing.T) {
 			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{\"n\":1}"}}]}`),
 			delta(`{"tool_calls":[{"index":1,"id":"a","function":{"name":"A","arguments":"{\"n\":1}"}}]}`), stop, done),
 			Reply{Calls: []ToolCall{call("a", `{"n":1}`)}}},
+		"null in the place of arguments": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":null}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"arguments":null}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", "{}")}}},
+		"a reason that is the word null": {events(finished("null"), delta(`{"content":"x"}`), stop, done), Reply{Text: "x"}},
 		"halves of letters": {events(
 			delta(`{"content":"a\ud83d","reasoning_content":"\ud83d"}`), delta(`{"content":"\ude00b\\ud83d","reasoning_content":"\ude00"}`),
 			delta(`{"content":"\ud83d"}`), delta(`{"content":"c"}`),

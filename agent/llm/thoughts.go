@@ -86,8 +86,8 @@ func beginning(text, tag string) string {
 	return ""
 }
 
-// unopened returns the place of the tag in piece that ends thoughts, or -1. A tag that is quoted, or stands in a block
-// of code, is text: the answer talks about it.
+// unopened returns the place of the tag in piece that ends thoughts, or -1. A tag that is quoted, stands in code, or
+// follows a first tag in the middle of a text, is text: the answer talks about it.
 func unopened(said, piece string) int {
 	for from := 0; ; {
 		i := strings.Index(piece[from:], thinkEnd)
@@ -97,9 +97,12 @@ func unopened(said, piece string) int {
 		i += from
 		from = i + len(thinkEnd)
 		before := said + piece[:i]
+		isOpened := strings.Count(before, thinkBegin) > strings.Count(before, thinkEnd)
 		isQuoted := before != "" && strings.ContainsAny(before[len(before)-1:], "`'\"")
-		inCode := strings.Count(before, "```")%2 == 1
-		if !isQuoted && !inCode {
+		line := before[strings.LastIndexByte(before, '\n')+1:]
+		inCode := strings.Count(line, "`")%2 == 1 || strings.Count(before, "```")%2 == 1
+		isText := isOpened || isQuoted || inCode
+		if !isText {
 			return i
 		}
 	}
@@ -122,6 +125,9 @@ func callInText(text string, tools json.RawMessage) string {
 			return t.Function.Name != "" && strings.Contains(call, t.Function.Name)
 		})
 	}
+	isOffered := func(name string) bool {
+		return slices.ContainsFunc(offered, func(t struct{ Function struct{ Name string } }) bool { return t.Function.Name == name })
+	}
 	if at := calledInText().FindStringIndex(text); at != nil {
 		inCode := strings.Count(text[:at[0]], "```")%2 == 1
 		if !inCode && names(text[at[1]:]) {
@@ -135,7 +141,7 @@ func callInText(text string, tools json.RawMessage) string {
 	err := json.Unmarshal([]byte(text), &call)
 	hasArguments := call.Arguments != nil || call.Parameters != nil
 	isCall := err == nil && hasArguments
-	if isCall && names(call.Name) {
+	if isCall && isOffered(call.Name) {
 		return `{"name": "` + call.Name + `"`
 	}
 	return ""

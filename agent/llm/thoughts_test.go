@@ -16,10 +16,11 @@ func TestThoughtsInTheText(t *testing.T) {
 		{"<think></think>Hello", "", "Hello"},
 		{"hidden\n</think>\n\nHello", "hidden\n", "Hello"},
 		{"</think>Hello", "", "Hello"},
-		{"<think>hidden and cut off </thi", "hidden and cut off </thi", ""},
 		{"<think>a</think>b</think>c", "a", "b</think>c"},
 		{"Hello <think> you", "", "Hello <think> you"},
 		{"`</think>` ends it; \"</think>\" too", "", "`</think>` ends it; \"</think>\" too"},
+		{"Write `<think>plan</think>` first", "", "Write `<think>plan</think>` first"},
+		{"Models write <think>plan</think> and text.", "", "Models write <think>plan</think> and text."},
 		{"so:\n```\n<think>a</think>\n```\nok", "", "so:\n```\n<think>a</think>\n```\nok"},
 		{"<thin ice", "", "<thin ice"}, {"<", "", "<"}, {" a < b", "", " a < b"},
 	} {
@@ -48,6 +49,13 @@ func TestThoughtsInTheText(t *testing.T) {
 			}
 		}
 	}
+	if e := failed(t, server(t, text(events(delta(`{"content":"<think>hidden </thi"}`), stop))), ask); e.Kind != Garbage || !e.Blank {
+		t.Errorf("thoughts without an end: %v", e)
+	}
+	cut, err := server(t, text(events(delta(`{"content":"<think>hidden </thi"}`), finished("length")))).Complete(t.Context(), ask, nil)
+	if err != nil || cut.Reasoning != "hidden </thi" || cut.Text != "" {
+		t.Errorf("thoughts that were cut off: %+v, %v", cut, err)
+	}
 	const whole = "<think>as it is</think>Hello"
 	reply, err := server(t, text(events(delta(`{"reasoning_content":"r"}`), delta(`{"content":"`+whole+`"}`), stop))).
 		Complete(t.Context(), ask, nil)
@@ -73,7 +81,7 @@ func TestCallInTheText(t *testing.T) {
 	}
 	for _, said := range []string{"Write `<tool_call>` before BASH", "```\n<tool_call>BASH</tool_call>\n```",
 		"<tool_call>nobody's</tool_call>",
-		`{"name": "BASH"}`, `{"name": "ann", "arguments": {}}`} {
+		`{"name": "BASH"}`, `{"name": "BASH_report", "arguments": {}}`, `{"name": "ann", "arguments": {}}`} {
 		content, _ := json.Marshal(said)
 		reply, err := server(t, text(events(delta(`{"content":`+string(content)+`}`), stop, done))).Complete(t.Context(), asked, nil)
 		if err != nil || reply.Text != said {

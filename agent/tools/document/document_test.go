@@ -135,7 +135,7 @@ func TestText(t *testing.T) {
 			"xl/comments1.xml", `<comments><commentList><comment ref="B1"><text><r><t>a guess</t></r></text></comment></commentList></comments>`),
 			"[sheet S, hidden]\n2\t=A1*3\n[comments]\nB1\ta guess\n"},
 		"an open document": {office(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", `<o:c><text:tracked-changes>`+
-			`<text:p>gone</text:p></text:tracked-changes><text:h>Head</text:h><text:p>One<text:s text:c="2"/>two
+			`<text:p>gone</text:p></text:tracked-changes><text:h>Head</text:h><text:p>One<text:s text:c="2"/>two<text:s text:c="-3"/>
 			<text:span>three</text:span><office:annotation><text:p>why?</text:p></office:annotation></text:p>`+
 			`<table:table table:name="T"><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell>`+
 			`<text:p>b</text:p></table:table-cell></table:table-row></table:table></o:c>`),

@@ -96,7 +96,7 @@ func (o *openText) begin(e xml.StartElement) error {
 		if err != nil {
 			n = 1
 		}
-		return o.add(strings.Repeat(" ", min(n, 100)))
+		return o.add(strings.Repeat(" ", min(max(n, 0), 100)))
 	case "table":
 		o.mark("table %s", strings.Join(strings.Fields(clean(attribute("name"))), " "))
 	case "page":

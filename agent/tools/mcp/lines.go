@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 )
 
 // lines reads a text line by line, and passes on what do makes of each. A line above maxMessage bytes passes as it is, in
@@ -63,8 +64,7 @@ func messages(log *slog.Logger, errors *tail) func([]byte) []byte {
 		if len(text) == 0 {
 			return nil
 		}
-		isMessage := (text[0] == '{' || text[0] == '[') && json.Valid(text)
-		if isMessage {
+		if isMessage(text) {
 			return exact(line)
 		}
 		if !warned {
@@ -74,6 +74,22 @@ func messages(log *slog.Logger, errors *tail) func([]byte) []byte {
 		_, _ = errors.Write(line) // cannot fail
 		return nil
 	}
+}
+
+// isMessage reports whether a line is a message, or a list of messages: a server's log may be JSON, too.
+func isMessage(line []byte) bool {
+	type message struct {
+		Version string `json:"jsonrpc"`
+	}
+	var one message
+	if json.Unmarshal(line, &one) == nil {
+		return one.Version != ""
+	}
+	var list []message
+	if json.Unmarshal(line, &list) != nil || len(list) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(list, func(m message) bool { return m.Version == "" })
 }
 
 // exact returns a message in whose result structuredContent is a string with the JSON that the server sent: the library

@@ -157,7 +157,7 @@ func actAsPages() {
 // actAsOlder is a server on an older library: what it does not know it passes over, or it ends on it. It prints prose
 // between its messages, and its list never ends.
 func actAsOlder(unknown string) {
-	fmt.Print("Older server 1.0\n{not json\n")
+	fmt.Print("Older server 1.0\n{not json\n" + `{"level":30,"msg":"ready"}` + "\n[1,2]\n")
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var r struct {
 			ID     json.RawMessage `json:"id"`

@@ -169,38 +169,42 @@ const olderProtocol = "2025-11-25"
 // start runs the server, and lists its tools. One that does not begin by the newest protocol is started again for an
 // older one.
 func (s *server) start(ctx context.Context) (*live, error) {
-	limit, stop := context.WithTimeoutCause(ctx, s.of.handshake,
-		fmt.Errorf("it did not answer within %v of its start", s.of.handshake))
-	defer stop()
-	l, err := s.connect(limit)
-	if err == nil {
-		if err = s.list(limit, l.session); err == nil {
-			return l, nil
-		}
-		s.stop(l, true)
-		l.cancel()
-		<-l.ended
+	l, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
 	}
+	limit, stop := within(ctx, s.of.handshake)
+	defer stop()
+	if err = s.list(limit, l.session); err == nil {
+		return l, nil
+	}
+	s.stop(l, true)
+	l.cancel()
+	<-l.ended
 	if limit.Err() != nil {
 		err = context.Cause(limit)
 	}
 	return nil, err
 }
 
-// connect runs the server, and begins a session by the protocol that it takes.
-func (s *server) connect(limit context.Context) (*live, error) {
+// within bounds a step of a start.
+func within(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, patience, fmt.Errorf("it did not answer within %v of its start", patience))
+}
+
+// connect runs the server, and begins a session by the protocol that it takes. Half of the handshake's time is for the
+// newest one; the other has all of it, since a program may take long to start.
+func (s *server) connect(ctx context.Context) (*live, error) {
 	s.mu.Lock()
 	protocol := s.protocol
 	s.mu.Unlock()
 	if protocol == "" {
-		half, stop := context.WithTimeout(limit, s.of.handshake/2)
-		defer stop()
-		l, err := s.greet(half, "")
-		if err == nil || limit.Err() != nil {
+		l, err := s.greet(ctx, "", s.of.handshake/2)
+		if err == nil || ctx.Err() != nil {
 			return l, err
 		}
 	}
-	l, err := s.greet(limit, olderProtocol)
+	l, err := s.greet(ctx, olderProtocol, s.of.handshake)
 	if err == nil && protocol == "" {
 		s.remember(olderProtocol)
 	}
@@ -208,7 +212,9 @@ func (s *server) connect(limit context.Context) (*live, error) {
 }
 
 // greet runs the server, and begins a session by a protocol; "" is the newest.
-func (s *server) greet(limit context.Context, protocol string) (*live, error) {
+func (s *server) greet(ctx context.Context, protocol string, patience time.Duration) (*live, error) {
+	limit, stop := within(ctx, patience)
+	defer stop()
 	run, cancel := context.WithCancel(context.Background())
 	l := &live{cancel: cancel, ended: make(chan struct{}), gone: make(chan struct{})}
 	transport, err := s.transport(run, l)
@@ -222,6 +228,9 @@ func (s *server) greet(limit context.Context, protocol string) (*live, error) {
 	}
 	if err == nil {
 		return l, nil
+	}
+	if limit.Err() != nil {
+		err = context.Cause(limit)
 	}
 	cancel()
 	<-l.ended

@@ -28,7 +28,7 @@ func init() { worker.Register("page", parse) }
 // unseen is the style of an element that is not shown.
 var unseen = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|` +
-		`(?:opacity|font-size|max-height|max-width)\s*:\s*0(?:\.0*)?\s*(?:[a-z]+|%)?\s*(?:;|!|$)|` +
+		`(?:font-size|max-height|max-width)\s*:\s*0(?:\.0*)?\s*(?:[a-z]+|%)?\s*(?:;|!|$)|` +
 		`(?:left|right|top|bottom|text-indent)\s*:\s*-\d{3,})`)
 })
 

@@ -32,7 +32,7 @@ water ran past the cave of <a href="/hypnos">Hypnos</a>, where its murmuring mad
 few ever told what they had seen there.</p><p>Another river, Mnemosyne, had the reverse effect: those who were initiated
 drank of it, and were thereby stopped from forgetting, and gained all knowledge, as the inscriptions of gold say.</p>
 <table><tr><th>River</th><th>Of</th></tr><tr><td>Styx</td><td>hate</td></tr></table>
-<b style="color: red; font-size:0px">unseen 3</b><i style="opacity: 0.0">unseen 4</i
+<b style="color: red; font-size:0px">unseen 3</b><i style="max-height: 0.0em">unseen 4</i
 ><p style="position:absolute; left: -9999px">unseen 5</p><p style="opacity:0.5; font-size: 0.9em">pale: 10<sup>6</sup> m<del>m</del></p>
 <img src="data:image/png;base64,AAAA"></article></div><div class="more"
 ><a href="/styx">Read on: how the river Styx was crossed by those who had no coin to

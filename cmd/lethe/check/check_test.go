@@ -307,6 +307,26 @@ func TestCollect(t *testing.T) {
 	w.sound()
 }
 
+// Nothing goes while lines of a life are gone: its log was emptied, overwritten with zeros, or cut behind any line.
+func TestCollectKeepsTextsOfACutLife(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	w.age()
+	text := lethetest.Read(t, ada.LIFE())
+	lines := strings.SplitAfter(text, "\n")
+	for name, left := range map[string]string{
+		"emptied": "", "zeros": strings.Repeat("\x00", 4096), "one line": lines[0], "cut": strings.Join(lines[:len(lines)/2], ""),
+	} {
+		write(t, ada, left)
+		if g, err := check.Collect(w.home, w.store, false); err == nil {
+			t.Errorf("%s: it would move %d blobs", name, g.Blobs)
+		}
+	}
+	write(t, ada, text)
+	_, err := check.Collect(w.home, w.store, false)
+	w.must(err)
+}
+
 // Nothing that a fork needs goes, whether its log names it or not: texts of its ancestor, which is gone, and of a line
 // that was taken out.
 func TestCollectKeepsTextsOfAnAlteredFork(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/blobs"
+	"lethe/life"
 )
 
 // Garbage counts the blobs that nothing refers to.
@@ -87,12 +88,22 @@ func referred(place home.Home, store *blobs.Store) (map[blobs.Hash]bool, error) 
 	lives, lerr := place.List()
 	for _, id := range lives {
 		verdict, verr := Verify(id, store, VerifyOptions{})
-		err = errors.Join(err, id.Erasing(), verr, verdict.Reach.Unknown)
+		err = errors.Join(err, id.Erasing(), verr, verdict.Reach.Unknown, lost(id, verdict))
 		for _, hash := range verdict.Reach.Found {
 			keep[hash] = true
 		}
 	}
 	return keep, errors.Join(err, lerr)
+}
+
+// lost returns an error if lines of a life are gone from its log: nobody knows which blobs they referred to.
+func lost(id home.Identity, verdict Verdict) error {
+	had := max(1, life.SealedLines(id.LIFE()))
+	if verdict.Lines >= had {
+		return nil
+	}
+	return fmt.Errorf("%s: LIFE.md has %d lines of %d: put it back from a copy, or remove the identity with lethe rm",
+		id.Name, verdict.Lines, had)
 }
 
 // holdAll takes the locks of a boot, of an import, and of all identities and bridges.
