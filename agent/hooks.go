@@ -88,7 +88,8 @@ func (c *caller) beforeCalls(ctx context.Context, calls []pendingCall) error {
 	return nil
 }
 
-// asHooked is a call as hooks left it.
+// asHooked returns a call with the arguments that a hook has put in the place of its own. A second time it changes
+// nothing.
 func (c *caller) asHooked(pending pendingCall) pendingCall {
 	said := c.hooked[pending.id]
 	if said.Input == nil || pending.call.Original != "" {

@@ -232,7 +232,7 @@ func (a *Agent) during(ctx context.Context, work func(ctx context.Context)) erro
 		}()
 		work(ctx)
 	}()
-	for { // rooms were read at the beginning of the round
+	for { // only commands are looked for here; new lines wait for the next round
 		var post <-chan time.Time
 		if ctx.Err() == nil {
 			post = alarm(a.outbox.NextTry())

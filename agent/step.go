@@ -26,7 +26,7 @@ func (a *Agent) step(ctx context.Context) error {
 	if !a.thinker.canRecord() {
 		return nil
 	}
-	if busy, err := a.prepare(ctx, last); busy || err != nil {
+	if lookAgain, err := a.prepare(ctx, last); lookAgain || err != nil {
 		return err
 	}
 	got, verdict, err := a.ask(ctx, last)
@@ -59,9 +59,9 @@ func (a *Agent) step(ctx context.Context) error {
 	return a.caller.act(ctx)
 }
 
-// prepare brings the context up to date before the model is asked. busy says that something else took its time, and the
+// prepare brings the context up to date before the model is asked. lookAgain says that the round is used up: the
 // loop looks around before it asks.
-func (a *Agent) prepare(ctx context.Context, last bool) (busy bool, err error) {
+func (a *Agent) prepare(ctx context.Context, last bool) (lookAgain bool, err error) {
 	if turned, err := a.thinker.returnIfDue(ctx); turned || err != nil {
 		return true, err
 	}

@@ -173,7 +173,7 @@ func (l *Listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 		moved := at.moved || progress.replaced
 		for i, line := range batch.Lines {
 			switch {
-			case !l.isCommand(room, line, moved) || l.alreadyHeard(room, line, moved):
+			case !l.isCommand(room, line, moved) || l.ownOrObeyed(room, line, moved):
 			case line.Command == "stop" && inTurn:
 				return true, nil
 			case moved: // readRooms sorts the offsets out, between turns

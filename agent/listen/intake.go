@@ -97,7 +97,7 @@ func (l *Listener) splitBatch(batch chat.Batch, in *intake) error {
 		} else if taken {
 			continue
 		}
-		if !l.isCommand(in.room, line, in.moved) || l.alreadyHeard(in.room, line, in.moved) {
+		if !l.isCommand(in.room, line, in.moved) || l.ownOrObeyed(in.room, line, in.moved) {
 			in.run = append(in.run, line)
 			continue
 		}
@@ -115,10 +115,10 @@ func (l *Listener) splitBatch(batch chat.Batch, in *intake) error {
 	return nil
 }
 
-// alreadyHeard reports whether the identity posted a line itself, or has run it as a
+// ownOrObeyed reports whether the identity posted a line itself, or has run it as a
 // command already. A command without a tag, as editors leave it, looks
 // like any later one.
-func (l *Listener) alreadyHeard(room string, line chat.Line, moved bool) bool {
+func (l *Listener) ownOrObeyed(room string, line chat.Line, moved bool) bool {
 	heard, signed := l.State.Rooms[room], l.signed(line)
 	posting := func(p mind.Post) bool { return p.Room == room && strings.HasPrefix(p.Line, string(line.Raw)) }
 	if signed && slices.ContainsFunc(l.State.Outbox, posting) {
@@ -147,7 +147,7 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 	for _, line := range in.run {
 		at := int64(len(text))
 		text = append(append(text, line.Raw...), '\n')
-		if l.alreadyHeard(in.room, line, in.moved) {
+		if l.ownOrObeyed(in.room, line, in.moved) {
 			own = mind.AddSpan(own, event.Span{From: at, To: int64(len(text))})
 			continue
 		}

@@ -21,7 +21,7 @@ type progress struct {
 	read      durable.Look // how it looked when it was read to its end
 	size      int64        // its bytes at the last look
 	replaced  bool         // its file is another one, or was edited, and no event says so yet
-	old       chat.Mark    // what stood in the file before this when that was noticed may be old
+	old       chat.Mark    // the file's end when its replacement was noticed: commands before it may have been run
 	begun     bool         // it was searched for answers of others; see findHistory
 	history   int64        // others have answered all before this offset
 

@@ -89,12 +89,13 @@ func (l *Listener) postAgain(now time.Time) (out []part.Record) {
 	return out
 }
 
-// nextRepost is the time at which postAgain posts; zero if it has nothing to post.
+// nextRepost notes when lines were first missed, and returns the time at which postAgain posts; zero if nothing is
+// missed.
 func (l *Listener) nextRepost() time.Time {
 	switch {
 	case len(l.missingLines()) == 0:
 		l.missing = time.Time{}
-		return l.missing
+		return time.Time{}
 	case l.missing.IsZero():
 		l.missing = time.Now()
 	}

@@ -39,7 +39,8 @@ func Noted(why, gist, text string, kept ...Body) Record {
 	return journal.Told(event.Note{Why: why}, gist, text, kept...)
 }
 
-// View shows an identity to its parts. They read the State, and change it by commits alone.
+// View shows an identity to its parts. They read the State, and change it by commits; a new epoch, or an edit
+// of the context, replaces it by State.Become and State.Amend.
 type View struct {
 	ID     home.Identity
 	Home   home.Home
