@@ -120,6 +120,11 @@ func TestServe(t *testing.T) {
 		if got := s.get(t, "/", "", socket).StatusCode; got != 401 {
 			t.Errorf("socket %v, without: %d", socket, got)
 		}
+		for i := range 12 {
+			if got := s.get(t, "/", "wrong", socket).StatusCode; got != 401 && i < 10 || got != 429 && i >= 10 {
+				t.Errorf("socket %v, the wrong one no. %d: %d", socket, i+1, got)
+			}
+		}
 		if got := s.get(t, "/healthz", "", socket).StatusCode; got != 200 {
 			t.Errorf("socket %v, health: %d", socket, got)
 		}
