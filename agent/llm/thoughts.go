@@ -118,15 +118,16 @@ var calledInText = sync.OnceValue(func() *regexp.Regexp {
 // callInText returns the mark or the beginning of a call that stands in the text of a reply, or "".
 // tools are the tools that were offered.
 func callInText(text string, tools json.RawMessage) string {
-	var offered []struct{ Function struct{ Name string } }
+	type tool struct{ Function struct{ Name string } }
+	var offered []tool
 	_ = json.Unmarshal(tools, &offered) // they were sent: they can be read
 	names := func(call string) bool {
-		return slices.ContainsFunc(offered, func(t struct{ Function struct{ Name string } }) bool {
+		return slices.ContainsFunc(offered, func(t tool) bool {
 			return t.Function.Name != "" && strings.Contains(call, t.Function.Name)
 		})
 	}
 	isOffered := func(name string) bool {
-		return slices.ContainsFunc(offered, func(t struct{ Function struct{ Name string } }) bool { return t.Function.Name == name })
+		return slices.ContainsFunc(offered, func(t tool) bool { return t.Function.Name == name })
 	}
 	if at := calledInText().FindStringIndex(text); at != nil {
 		inCode := strings.Count(text[:at[0]], "```")%2 == 1
