@@ -184,6 +184,9 @@ func (b *Bridge) Close() error {
 	return b.lock.Close()
 }
 
+// Refresh brings the list of people up to date where other hosts share the home.
+func (b *Bridge) Refresh() error { return b.cfg.Shared.Refresh() }
+
 // Exchanged records that the other side has just answered successfully. It ends what Trouble
 // began.
 func (b *Bridge) Exchanged() {

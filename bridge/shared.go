@@ -6,6 +6,9 @@ import "lethe/chat"
 type Shared interface {
 	// Begin makes the files of the bridge equal to the other hosts'. It fails where another host has the bridge.
 	Begin() error
+	// Refresh brings the list of people up to date, which any host may change. It fails where another host has the
+	// bridge by now.
+	Refresh() error
 	// Wrote makes durable for the other hosts that a file of the bridge ends with data, from an offset on. It fails
 	// where another host has the bridge by now: then nothing may rest on it.
 	Wrote(file string, data []byte, at int64) error
@@ -19,6 +22,7 @@ type Shared interface {
 type alone string
 
 func (alone) Begin() error                      { return nil }
+func (alone) Refresh() error                    { return nil }
 func (alone) Wrote(string, []byte, int64) error { return nil }
 func (home alone) Room(room string) string      { return chat.Path(string(home), room) }
 func (home alone) Post(room string, line []byte, from chat.Mark) (at, to int64, err error) {

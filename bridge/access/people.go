@@ -163,8 +163,16 @@ func (p *Policy) Revoke(id string) error {
 	return nil
 }
 
+// Refresh brings people.json up to date where other hosts share the home.
+func (p *Policy) Refresh() error {
+	if p.Shared == nil {
+		return nil
+	}
+	return p.Shared.Refresh()
+}
+
 // change lets do change the newest people.json, alone among all processes. When change
-// returns nil, what do changed is durable; after an error of do nothing is saved.
+// returns nil, what do changed is durable, at all hosts that share the home; after an error of do nothing is saved.
 func (p *Policy) change(do func(f *peopleFile) error) error {
 	if err := durable.MkdirAll(p.Dir, 0o700); err != nil {
 		return err
@@ -174,22 +182,29 @@ func (p *Policy) change(do func(f *peopleFile) error) error {
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Path(), err)
 	}
-	people, err := p.read()
-	if err == nil {
-		err = do(&people)
+	changed := func() ([]byte, error) {
+		people, err := p.read()
+		if err == nil {
+			err = do(&people)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return people.encode()
 	}
+	if p.Shared != nil {
+		return p.Shared.Change(changed)
+	}
+	data, err := changed()
 	if err != nil {
 		return err
 	}
-	return p.save(people)
+	return durable.WriteFile(p.path("people.json"), data, 0o600)
 }
 
-func (p *Policy) save(f peopleFile) error {
+func (f peopleFile) encode() ([]byte, error) {
 	// Not null where they are empty.
 	f.Users, f.Chats = append([]Person{}, f.Users...), append([]Person{}, f.Chats...)
 	data, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return err
-	}
-	return durable.WriteFile(p.path("people.json"), append(data, '\n'), 0o600)
+	return append(data, '\n'), err
 }

@@ -38,10 +38,20 @@ type Policy struct {
 	// People may answer questions, approve calls and raise budgets. Nobody signs with such a
 	// name by claiming it: the owner has to give it.
 	People []string
+	Shared Shared // nil where no other host shares the home
 
 	mu     sync.Mutex
 	listed bool      // people.json was there
 	gone   time.Time // since when it is not
+}
+
+// Shared has the list of people that all hosts of a home share.
+type Shared interface {
+	// Refresh makes people.json equal to the other hosts'.
+	Refresh() error
+	// Change does so, calls do, and makes what that returns people.json at all hosts: each decision behind Change rests
+	// on it.
+	Change(do func() ([]byte, error)) error
 }
 
 // Person is somebody, or a group or channel, who may speak.

@@ -173,6 +173,9 @@ func (s *session) takeIn(ctx context.Context, batch []update) (next int64, news 
 }
 
 func (s *session) take(ctx context.Context, batch []update) (next int64, news bool, err error) {
+	if err := s.hub.Refresh(); err != nil {
+		return 0, false, err
+	}
 	if len(batch) == 0 { // who may speak has to be known before there is somebody
 		_, err := s.policy.Rules()
 		return 0, false, err

@@ -24,7 +24,11 @@ func newTelegramWhoCommand(app *cli.App) *cobra.Command {
 }
 
 func runTelegramWho(app *cli.App) error {
-	rules, err := app.Policy().Rules()
+	policy := app.Policy()
+	if err := policy.Refresh(); err != nil {
+		app.Note("this is who was allowed as this host knows it: %v", err)
+	}
+	rules, err := policy.Rules()
 	if err != nil {
 		return err
 	}

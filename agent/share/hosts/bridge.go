@@ -26,6 +26,9 @@ type Bridge struct {
 	mu      sync.Mutex // held over each use of the book
 	writes  int        // since all files were written
 	stamped string     // the stamp of that time
+	known   int        // the newest text of the book that this Bridge has seen
+	begun   bool       // this Bridge had the bridge at that text
+	changed bool       // a host has changed the list of people since the last look
 }
 
 // Bridge returns the bridge of a name.
@@ -35,7 +38,8 @@ func (s *Cluster) Bridge(name string) *Bridge {
 
 // written is the head of a text of the book: the files that its parts were written into.
 type written struct {
-	Host  streams.Host `json:"host"`
+	Host  streams.Host `json:"host"`         // it has the bridge
+	By    string       `json:"by,omitempty"` // the number of the host that changed the list of people, and nothing else
 	Files []string     `json:"files,omitempty"`
 	At    int64        `json:"at,omitempty"`   // where they are written, and end before; 0: all of each
 	Large blobs.Hash   `json:"large,omitzero"` // of the whole text, where it is stored by itself
@@ -55,29 +59,142 @@ func (b *Bridge) Begin() error {
 	if err := b.connect(); err != nil {
 		return err
 	}
-	ctx := b.untilEnd()
-	if err := b.book().Pull(ctx, b.apply); err != nil {
-		return err
-	}
-	last, err := b.book().Last(ctx)
+	holder, err := b.holder()
 	if err != nil {
 		return err
 	}
-	if last != nil {
-		var newest written
-		if _, err := streams.Split(last, &newest); err != nil {
+	isFree := holder.ID == "" || holder.ID == b.Host.ID
+	if !isFree && !b.silent(b.untilEnd(), holder.ID) {
+		return b.elsewhere(holder.Label)
+	}
+	return b.alone(func() error {
+		err := b.pull(b.apply)
+		if err == nil {
+			err = b.writeAll()
+		}
+		b.begun = err == nil
+		return err
+	})
+}
+
+// holder returns the host that has the bridge; the zero Host where no bridge has begun.
+func (b *Bridge) holder() (streams.Host, error) {
+	last, err := b.book().Last(b.untilEnd())
+	if err != nil || last == nil {
+		return streams.Host{}, err
+	}
+	var newest written
+	_, err = streams.Split(last, &newest)
+	return newest.Host, err
+}
+
+// alone runs f while no other process of this host, nor goroutine, uses the book.
+func (b *Bridge) alone(f func() error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	lock := durable.Lock(b.book().File + ".lock")
+	defer lock.Close()
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("lock %s: %w", lock.Path(), err)
+	}
+	return f()
+}
+
+// pull calls apply with the texts of the book that are new.
+func (b *Bridge) pull(apply func(text []byte, whole bool) error) error {
+	err := b.book().Pull(b.untilEnd(), apply)
+	if err == nil {
+		b.known, err = b.book().Known()
+	}
+	return err
+}
+
+// Refresh brings the files of the bridge up to date. If this Bridge has begun and another host has the bridge by now,
+// the error is a *home.ElsewhereError.
+func (b *Bridge) Refresh() error {
+	if err := b.connect(); err != nil {
+		return err
+	}
+	return b.alone(func() error {
+		if !b.begun {
+			return b.pull(b.apply)
+		}
+		if err := b.still(); err != nil {
 			return err
 		}
-		holder := newest.Host
-		if holder.ID != b.Host.ID && !b.silent(ctx, holder.ID) {
-			return b.elsewhere(holder.Label)
-		}
+		return b.pull(b.ours)
+	})
+}
+
+// still returns a *home.ElsewhereError if a command of this host has read the book since this Bridge did, and another
+// host has the bridge.
+func (b *Bridge) still() error {
+	newest, err := b.book().Known()
+	if err != nil || newest == b.known {
+		return err
 	}
-	return b.writeAll()
+	holder, err := b.holder()
+	if err == nil && holder.ID != b.Host.ID {
+		err = b.lost(holder.Label)
+	}
+	return err
+}
+
+// Change brings the list of people up to date, and shares the list that do returns, whichever host has the bridge. That
+// host takes in and sends nothing more before it has read it.
+func (b *Bridge) Change(do func() ([]byte, error)) error {
+	if err := b.connect(); err != nil {
+		return err
+	}
+	return b.alone(func() error {
+		for {
+			if err := b.pull(b.apply); err != nil {
+				return fmt.Errorf("nothing was changed: %w", err)
+			}
+			list, err := do()
+			if err != nil {
+				return err
+			}
+			err = b.changePeople(list)
+			if !errors.Is(err, share.ErrTaken) {
+				return err
+			}
+		}
+	})
+}
+
+// changePeople adds a list of people to the book, and then writes it here. The error is share.ErrTaken where another
+// host was faster.
+func (b *Bridge) changePeople(list []byte) error {
+	holder, err := b.holder()
+	if err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	text, err := b.text(written{Host: holder, By: b.Host.ID, Files: []string{peopleFile}}, list)
+	if err == nil {
+		err = b.book().Add(b.untilEnd(), text)
+	}
+	if err == nil {
+		err = b.pull(b.apply)
+	}
+	if errors.Is(err, share.ErrAway) {
+		err = fmt.Errorf("it is not known whether other hosts were told; repeat the command: %w", err)
+	}
+	return err
 }
 
 func (b *Bridge) elsewhere(host string) error {
 	return &home.ElsewhereError{Identity: home.Identity{Name: "bridge " + b.name}, Host: host}
+}
+
+// lost says that another host has the bridge.
+func (b *Bridge) lost(host string) error {
+	err := b.elsewhere(host)
+	select {
+	case b.Lost <- err:
+	default: // it is known
+	}
+	return err
 }
 
 // apply writes into files here what another host has written into its own.
@@ -87,7 +204,8 @@ func (b *Bridge) apply(text []byte, _ bool) error {
 	if err != nil {
 		return err
 	}
-	if w.Host.ID == b.Host.ID { // it was written here before, and the answer of the store was lost
+	b.changed = b.changed || w.By != ""
+	if w.Host.ID == b.Host.ID && w.By == "" { // it was written here before, and the answer of the store was lost
 		return nil
 	}
 	if !w.Large.IsZero() {
@@ -134,17 +252,22 @@ const wholeEvery = 500
 
 // Wrote is bridge.Shared's.
 func (b *Bridge) Wrote(file string, data []byte, at int64) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.writes++
-	if b.writes > wholeEvery || b.stamp() != b.stamped {
-		return b.writeAll()
-	}
-	return b.push(written{Files: []string{file}, At: at}, false, data)
+	return b.alone(func() error {
+		if err := b.still(); err != nil {
+			return err
+		}
+		b.writes++
+		if b.writes > wholeEvery || b.stamp() != b.stamped {
+			return b.writeAll()
+		}
+		return b.push(written{Files: []string{file}, At: at}, false, data)
+	})
 }
 
+const peopleFile = "people.json"
+
 // others are the files of a bridge that other processes write: they say who may speak, and where.
-var others = []string{"people.json", "chats.json"}
+var others = []string{peopleFile, "chats.json"}
 
 // stamp is another one when one of the others was changed.
 func (b *Bridge) stamp() (stamp string) {
@@ -182,39 +305,55 @@ func (b *Bridge) writeAll() error {
 	return nil
 }
 
+// text returns a text of the book.
+func (b *Bridge) text(w written, parts ...[]byte) ([]byte, error) {
+	text := streams.Join(w, parts...)
+	if len(text) <= streams.MaxText {
+		return text, nil
+	}
+	large := blobs.Sum(text)
+	short := streams.Join(written{Host: w.Host, By: w.By, Large: large})
+	return short, b.streams.PutLarge(b.untilEnd(), b.book().Stream, large, text)
+}
+
+// errPeople says that the list of people has changed: what it decided is to be decided again.
+var errPeople = errors.New("another host has changed who may speak; it is looked at again")
+
 // push adds a text to the book. Where another host has the bridge, the error is a *home.ElsewhereError.
 func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
-	ctx := b.untilEnd()
 	w.Host = b.Host
-	text := streams.Join(w, parts...)
-	if len(text) > streams.MaxText {
-		large := blobs.Sum(text)
-		if err := b.streams.PutLarge(ctx, b.book().Stream, large, text); err != nil {
-			return err
-		}
-		text = streams.Join(written{Host: b.Host, Large: large})
-	}
-	err := b.book().Push(ctx, text, whole)
-	if errors.Is(err, share.ErrTaken) && b.book().Pull(ctx, b.ours) == nil {
-		err = b.book().Push(ctx, text, whole)
-	}
-	if !errors.Is(err, share.ErrTaken) {
+	text, err := b.text(w, parts...)
+	if err != nil {
 		return err
 	}
-	err = b.elsewhere("another host")
-	select {
-	case b.Lost <- err:
-	default: // it is known
+	err = b.book().Push(b.untilEnd(), text, whole)
+	if errors.Is(err, share.ErrTaken) {
+		b.changed = false
+		if err := b.pull(b.ours); err != nil {
+			return err
+		}
+		if b.changed {
+			return errPeople
+		}
+		err = b.book().Push(b.untilEnd(), text, whole)
+	}
+	if errors.Is(err, share.ErrTaken) {
+		return b.lost("another host")
+	}
+	if err == nil {
+		b.known, err = b.book().Known()
 	}
 	return err
 }
 
-// ours returns an error unless this host wrote the text, and the answer of the store was lost.
-func (b *Bridge) ours(text []byte, _ bool) error {
+// ours is apply for the host that has the bridge: it returns an error where another one has it by now.
+func (b *Bridge) ours(text []byte, whole bool) error {
 	var w written
-	_, err := streams.Split(text, &w)
-	if err == nil && w.Host.ID != b.Host.ID {
-		err = b.elsewhere(w.Host.Label)
+	if _, err := streams.Split(text, &w); err != nil {
+		return err
 	}
-	return err
+	if w.Host.ID != b.Host.ID {
+		return b.lost(w.Host.Label)
+	}
+	return b.apply(text, whole)
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/agent/home"
 	"lethe/agent/share"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
@@ -80,4 +81,64 @@ func TestBridgeLosesAnAnswer(t *testing.T) {
 	lethetest.Holds(t, inbox(a), "first\none\ntwo\nthree\n")
 	lethetest.Must(t, b.Bridge("telegram").Begin())
 	lethetest.Holds(t, inbox(b), "first\none\ntwo\nthree\n")
+}
+
+// Any host changes who may speak. The one that has the bridge keeps it, and writes nothing that rests on the older list; a
+// host that takes the bridge has the newest one.
+func TestPeopleAreChangedByAnyHost(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		a := first(t)
+		b, c := a.beside("b"), a.beside("c")
+		people := func(h *host) string { return filepath.Join(h.home.Dir, "bridges", "telegram", peopleFile) }
+		change := func(h *host, from, to string) error {
+			return h.Bridge("telegram").Change(func() ([]byte, error) {
+				lethetest.Holds(t, people(h), from)
+				return []byte(to), nil
+			})
+		}
+		lethetest.Must(t, durable.MkdirAll(filepath.Dir(people(a)), 0o700))
+		lethetest.Must(t, durable.WriteFile(people(a), []byte("one"), 0o600))
+		at := a.Bridge("telegram")
+		lethetest.Must(t, at.Begin())
+		kill := a.serve()
+		lethetest.Must(t, change(b, "one", "two"))
+		if err := at.Wrote("peers/42.json", []byte("{}"), 0); !errors.Is(err, errPeople) {
+			t.Errorf("something rests on the older list: %v", err)
+		}
+		lethetest.Holds(t, people(a), "two")
+		lethetest.Must(t, at.Wrote("peers/42.json", []byte("{}"), 0))
+		lethetest.Must(t, change(a, "two", "three")) // beside the process that has the bridge
+		lethetest.Must(t, at.Wrote("peers/42.json", []byte("{}"), 0))
+		lethetest.Must(t, change(b, "three", "four"))
+		lethetest.Must(t, at.Refresh())
+		lethetest.Holds(t, people(a), "four")
+		lethetest.Must(t, at.Wrote("peers/42.json", []byte("{}"), 0))
+
+		loses := &lossy{Store: b.streams.Store, stream: "bridges/telegram"}
+		b.streams.Store = loses
+		loses.lose.Store(true)
+		if err := change(b, "four", "five"); !errors.Is(err, share.ErrAway) {
+			t.Errorf("the answer is not lost: %v", err)
+		}
+		kill()
+		next := c.Bridge("telegram")
+		lethetest.Must(t, next.Begin())
+		lethetest.Holds(t, people(c), "five")
+		lethetest.Must(t, change(a, "five", "six")) // a command reads the book, and the stale process still does not write
+		if err := at.Wrote("peers/42.json", []byte("stale"), 0); !errors.As(err, new(*home.ElsewhereError)) {
+			t.Errorf("a stale host writes: %v", err)
+		}
+		lethetest.Must(t, next.Refresh())
+		lethetest.Holds(t, people(c), "six")
+	})
+}
+
+// Who may speak is known to a bridge that begins later, at whichever host.
+func TestPeopleBeforeTheBridge(t *testing.T) {
+	t.Parallel()
+	a := first(t)
+	b := a.beside("b")
+	lethetest.Must(t, a.Bridge("telegram").Change(func() ([]byte, error) { return []byte("one"), nil }))
+	lethetest.Must(t, b.Bridge("telegram").Begin())
+	lethetest.Holds(t, filepath.Join(b.home.Dir, "bridges", "telegram", peopleFile), "one")
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Book is a stream whose newest texts are enough: from time to time a text repeats all before it, and the store forgets
-// those. One process of a host uses it at a time.
+// those. One caller of a host uses it at a time.
 type Book struct {
 	*Streams
 	Stream string
@@ -38,6 +38,12 @@ func (book Book) at() (place bookAt, err error) {
 		return place, err
 	}
 	return place, json.Unmarshal(text, &place)
+}
+
+// Known returns the number of the newest text that was pulled or pushed here; 0: there is none.
+func (book Book) Known() (int, error) {
+	place, err := book.at()
+	return place.N, err
 }
 
 func (book Book) keep(place bookAt) error {
@@ -93,15 +99,8 @@ func (book Book) read(ctx context.Context, n int) (text []byte, head bookHead, e
 // Push adds a text; a whole one replaces all before it. The error is share.ErrTaken where another host has added a text
 // that was not pulled.
 func (book Book) Push(ctx context.Context, text []byte, whole bool) error {
-	place, err := book.at()
+	place, err := book.add(ctx, text, whole)
 	if err != nil {
-		return err
-	}
-	place.N++
-	if whole || place.Whole == 0 {
-		place.Whole = place.N
-	}
-	if err := book.CreateNewest(ctx, book.Stream, place.N, Join(bookHead{place.Whole, Nonce()}, text)); err != nil {
 		return err
 	}
 	if err := book.keep(place); err != nil {
@@ -111,6 +110,25 @@ func (book Book) Push(ctx context.Context, text []byte, whole bool) error {
 		return nil
 	}
 	return book.Delete(ctx, book.Stream, place.N-1, func(int) bool { return false })
+}
+
+// Add is Push for a text that the next Pull brings here, too.
+func (book Book) Add(ctx context.Context, text []byte) error {
+	_, err := book.add(ctx, text, false)
+	return err
+}
+
+// add creates the next text, and returns its place.
+func (book Book) add(ctx context.Context, text []byte, whole bool) (place bookAt, err error) {
+	place, err = book.at()
+	if err != nil {
+		return place, err
+	}
+	place.N++
+	if whole || place.Whole == 0 {
+		place.Whole = place.N
+	}
+	return place, book.CreateNewest(ctx, book.Stream, place.N, Join(bookHead{place.Whole, Nonce()}, text))
 }
 
 // Last returns the newest text; nil in an empty book.

@@ -205,7 +205,11 @@ func (app *App) botTokenFile() string { return bot.TokenFile(app.Home.Dir, app.S
 
 // Policy returns the list of people who may write by Telegram.
 func (app *App) Policy() *access.Policy {
-	return bot.Policy(app.Home.Dir, app.Settings.Telegram, app.ReservedNames, app.Settings.Deciders())
+	policy := bot.Policy(app.Home.Dir, app.Settings.Telegram, app.ReservedNames, app.Settings.Deciders())
+	if app.Shared != nil {
+		policy.Shared = app.Shared.Bridge(telegram.Name)
+	}
+	return policy
 }
 
 // ReservedNames are the names that nobody on the other side of a bridge may sign with: yours, and the identities'.
