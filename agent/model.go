@@ -53,6 +53,12 @@ func newThinker(view *part.View, cfg *Config, held *journal.Journal, wallet *bud
 	}
 	t.reader = prompt.Reader{
 		Store: view.Store, Put: held.Put, Roots: append([]string{view.Tools.Workspace}, view.Tools.ExtraRoots...),
+		Home: cfg.Home.Dir, Say: func(text string) event.Notice {
+			if view.State.Task != nil { // the parent, who works in the same place, asks
+				return event.Notice{}
+			}
+			return view.Notice(text, view.Notified(view.People()...)...)
+		},
 		Layers: []*prompt.Layer{
 			{Dir: cfg.RulesDir, Of: "this user"},
 			{Dir: cfg.Home.Dir, Of: "this home"},

@@ -19,6 +19,18 @@ func Shelf(h home.Home, settings config.Settings, workspaces ...string) *skills.
 	return skills.New(h.Dir, user, workspaces, settings.Tools.Roots, settings.Tools.Bash != tools.BashOff)
 }
 
+// Workspaces returns the configured workspace of all identities of a home, or each one's own.
+func Workspaces(h home.Home, settings config.Settings) (dirs []string) {
+	if settings.Tools.Workspace != "" {
+		return []string{settings.Tools.Workspace}
+	}
+	all, _ := h.List() // what cannot be read has no workspace
+	for _, id := range all {
+		dirs = append(dirs, filepath.Join(id.Dir, "workspace"))
+	}
+	return dirs
+}
+
 // shelf is Shelf for an identity, which works in the workspace of its eldest ancestor unless one is named.
 func (h *Host) shelf(id home.Identity, settings config.Settings, workspace string) *skills.Shelf {
 	if workspace == "" {

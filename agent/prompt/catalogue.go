@@ -33,9 +33,11 @@ BASH and a tool by USE: ask it first. It finds all of them, also those that are 
 type Reader struct {
 	Sources []catalogue.Source
 	Layers  []*Layer // the least specific first
+	Home    string   // has what people allowed
 	Roots   []string // where files are worked with, real paths; the base of relative ones first
 	Store   *blobs.Store
 	Put     func(blobs.Meta, []byte) (mind.Ref, error) // see journal.Journal.Put
+	Say     func(text string) event.Notice             // to people
 
 	looked time.Time        // at Layers
 	heard  int              // the newest line of a room then
@@ -122,11 +124,13 @@ func (r *Reader) made(used map[string]int, most int, weigh func(string) int) (st
 // Changes returns a note about each text that is not what the identity was told last, and about the rules that are
 // nearest to files that it has just worked with.
 func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
-	tell := func(t mind.Text, gist string, said func() string) {
+	tell := func(t mind.Text, gist string, said func() string) (told bool) {
 		isThere := len(t.Body) > 0 || s.Files[t.Name] != "" // or was, when it was last told
-		if isThere && !s.Knows(t) {
-			notes = append(notes, journal.Told(event.Note{Why: "file", File: t.Version()}, gist, said()))
+		if !isThere || s.Knows(t) {
+			return false
 		}
+		notes = append(notes, journal.Told(event.Note{Why: "file", File: t.Version()}, gist, said()))
+		return true
 	}
 	_, text := r.items()
 	tell(mind.Text{Name: catalogueName, Body: text}, "what others made changed", func() string {
@@ -135,19 +139,36 @@ func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 	})
 	for _, l := range r.due(s) {
 		was := l.gist()
-		l.read()
+		r.read(l)
 		gist := l.gist()
 		if l.name == "" {
 			gist = was
 		}
-		tell(l.version(), gist+" changed", func() string { return r.change(s, gist, gist, string(l.text)) })
+		told := tell(l.version(), gist+" changed", func() string {
+			if l.waits {
+				return gist + " is no rule until people allow it as it is now: a file like any other. They are told so."
+			}
+			return r.change(s, gist, gist, string(l.text))
+		})
+		if told && l.waits {
+			notes = append(notes, r.asks(l))
+		}
 	}
 	for _, l := range r.nearest(s) {
-		tell(l.version(), l.gist(), func() string {
-			return fmt.Sprintf("People wrote these rules for agents who work in %s:\n%s", l.Of, l.text)
-		})
+		said := "People wrote these rules for agents who work in %s:\n%s"
+		if l.waits {
+			said = "%s has this text for agents who work there, which is no rule, since no person has allowed it:\n%s"
+		}
+		tell(l.version(), l.gist(), func() string { return fmt.Sprintf(said, l.Of, l.text) })
 	}
 	return notes
+}
+
+// asks has people allow the rules of a layer that wait for it.
+func (r *Reader) asks(l *Layer) journal.Record {
+	say := fmt.Sprintf("%s has rules for agents that nobody has allowed as they are now, so I do not go by them. "+
+		"To read and allow them: lethe skills allow --workspace %s %s", l.gist(), l.Dir, l.name)
+	return journal.Record{Event: event.Error{What: "rules", Text: l.gist() + " is not allowed", Notice: r.Say(say)}}
 }
 
 // due returns the layers, if it is time to look at them: when something was heard, and else once a second.

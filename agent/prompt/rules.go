@@ -1,15 +1,12 @@
 package prompt
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
+	"lethe/agent/tools/skills"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
 	"lethe/mind"
@@ -18,13 +15,7 @@ import (
 // maxRules bounds what all layers show together, in bytes; less where the limit is small.
 const maxRules = 32 << 10
 
-// maxLayer bounds what is read of one file of rules, in bytes.
-const maxLayer = 256 << 10
-
-// ruleNames are the names of files with rules for agents. The first that a directory has counts.
-var ruleNames = []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md"}
-
-// Layer is a directory that may have rules for agents, in a file with one of ruleNames.
+// Layer is a directory that may have a file with rules for agents; see skills.RuleFile.
 type Layer struct {
 	Dir string // absolute
 	Of  string // how people call it: the workspace
@@ -33,59 +24,40 @@ type Layer struct {
 	file   durable.Look // the file
 	name   string       // of the file; "" without a file
 	text   []byte
+	waits  bool // identities may have written it, and people have not allowed it as it is: it states no rules
 }
 
-// read brings the text of the layer up to date. Where nothing has changed it costs a look at the directory, and one at
+// read brings the text of a layer up to date. Where nothing has changed it costs a look at the directory, and one at
 // the file that is there.
-func (l *Layer) read() {
+func (r *Reader) read(l *Layer) {
 	dir := durable.LookAt(l.Dir)
 	if dir.FileInfo == nil {
 		l.name = ""
 	} else if !l.looked.Same(dir) {
-		l.file, l.name = durable.Look{}, ""
-		for _, name := range ruleNames {
-			if fi, err := os.Stat(filepath.Join(l.Dir, name)); err == nil && fi.Mode().IsRegular() {
-				l.name = name
-				break
-			}
-		}
+		l.file, l.name = durable.Look{}, skills.RuleFile(l.Dir)
 	}
 	l.looked = dir
 	if l.name == "" {
-		l.text = nil
+		l.text, l.waits = nil, false
 		return
 	}
 	if file := durable.LookAt(filepath.Join(l.Dir, l.name)); !l.file.Same(file) {
-		l.file, l.text = file, readInside(l.Dir, l.name)
+		l.file, l.text = file, skills.ReadRules(l.Dir, l.name)
 	}
-}
-
-// readInside reads the beginning of a file of a directory, which may be a link to another one in there. What is no
-// file, such as a pipe, or cannot be read, is empty.
-func readInside(dir, name string) []byte {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil
-	}
-	defer root.Close()
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	if fi, err := file.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return nil
-	}
-	text, _ := io.ReadAll(io.LimitReader(file, maxLayer))
-	return bytes.TrimSpace(text)
+	isWritable := slices.ContainsFunc(r.Roots, func(root string) bool { return leadsInside(l.Dir, root) })
+	l.waits = isWritable && !skills.Allowed(r.Home, l.Dir, l.name, l.text)
 }
 
 // gist names the text of a layer.
 func (l *Layer) gist() string { return l.name + " of " + l.Of }
 
-// version identifies the text of a layer in LIFE.
+// version identifies the text of a layer in LIFE, and whether it counts.
 func (l *Layer) version() mind.Text {
-	return mind.Text{Name: "layer/" + mind.Digest([]byte(l.Dir)), Body: l.text}
+	version := mind.Text{Name: "layer/" + mind.Digest([]byte(l.Dir)), Body: l.text}
+	if l.waits {
+		version.Body = slices.Concat([]byte("not allowed\n"), l.text)
+	}
+	return version
 }
 
 const rulesHead = `# Rules of the people here
@@ -100,8 +72,7 @@ func (r *Reader) rules(most int) (string, []mind.Text, error) {
 	most = min(most, maxRules)
 	all := most
 	for _, l := range slices.Backward(r.Layers) {
-		l.read()
-		if len(l.text) == 0 {
+		if r.read(l); len(l.text) == 0 || l.waits {
 			continue
 		}
 		ref, err := r.put(l.gist(), string(l.text))
@@ -168,7 +139,7 @@ func (r *Reader) above(path string) *Layer {
 		}
 		rel, _ := filepath.Rel(r.Roots[0], dir)
 		l := &Layer{Dir: dir, Of: rel}
-		if l.read(); l.text != nil {
+		if r.read(l); l.text != nil {
 			return l
 		}
 	}

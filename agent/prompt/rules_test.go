@@ -13,7 +13,7 @@ import (
 	"lethe/mind"
 )
 
-// reader returns a reader of the rules of a directory, and the file that they are in.
+// reader returns a reader of the rules of a directory where no identity writes, and the file that they are in.
 func reader(t *testing.T) (*Reader, string) {
 	t.Helper()
 	dir := lethetest.Dir(t)
@@ -23,7 +23,7 @@ func reader(t *testing.T) (*Reader, string) {
 		h, err := store.Put(m, text)
 		return mind.Ref{Hash: h, Short: store.Short(h), Gist: m.Gist}, err
 	}
-	r := &Reader{Layers: []*Layer{{Dir: dir, Of: "the workspace"}}, Roots: []string{dir}, Store: store, Put: put}
+	r := &Reader{Layers: []*Layer{{Dir: dir, Of: "the workspace"}}, Store: store, Put: put}
 	return r, filepath.Join(dir, "AGENTS.md")
 }
 

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -35,19 +33,13 @@ func newSkillsCommand(app *cli.App) *cobra.Command {
 	return cmd
 }
 
-// shelf reads the skills and programs of the home and of a workspace: the named or configured one, else each identity's
-// own.
+// shelf reads the skills and programs of the home and of a workspace: the named one, else those of host.Workspaces.
 func shelf(app *cli.App, workspace string) *skills.Shelf {
-	workspace = cmp.Or(workspace, app.Settings.Tools.Workspace)
-	if workspace != "" {
-		return host.Shelf(app.Home, app.Settings.Settings, workspace)
+	settings, workspaces := app.Settings.Settings, []string{workspace}
+	if workspace == "" {
+		workspaces = host.Workspaces(app.Home, settings)
 	}
-	var workspaces []string
-	all, _ := app.Home.List() // what cannot be read has no skills
-	for _, id := range all {
-		workspaces = append(workspaces, filepath.Join(id.Dir, "workspace"))
-	}
-	return host.Shelf(app.Home, app.Settings.Settings, workspaces...)
+	return host.Shelf(app.Home, settings, workspaces...)
 }
 
 func listSkills(app *cli.App, workspace string) error {

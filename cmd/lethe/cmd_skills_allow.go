@@ -25,10 +25,10 @@ func newSkillsAllowCommand(app *cli.App) *cobra.Command {
 	var options skillsAllowOptions
 	cmd := &cobra.Command{
 		Use:   "allow [NAME]",
-		Short: "Allow a skill or program of a workspace as it is now, and show what changed",
-		Long: `Allow shows how a skill or a program differs from what you allowed of it, which is nothing
-at first, and records that you allow it as it is now. When it changes, it is out again.
-What has one of these names in bin/, .agents/skills or .claude/skills of the workspace is
+		Short: "Allow a skill, a program or AGENTS.md of a workspace as it is now, and show what changed",
+		Long: `Allow shows how a skill, a program or AGENTS.md differs from what you allowed of it, which
+is nothing at first, and records that you allow it as it is now. When it changes, it is out
+again. What has this name in the workspace, in its bin/, .agents/skills or .claude/skills is
 meant; a path means that one alone. Without --workspace, the workspace is that of the
 configuration, or those of all identities.`,
 		Args: cli.MaximumArgs(1),
@@ -46,7 +46,7 @@ configuration, or those of all identities.`,
 func runSkillsAllow(app *cli.App, options skillsAllowOptions, args []string) error {
 	name := cli.Argument(args, 0)
 	if name == "" && !options.all {
-		return exit.Usagef("name the skill or program to allow, or say --all")
+		return exit.Usagef("name the skill, program or AGENTS.md to allow, or say --all")
 	}
 	shelf, diffs := shelf(app, options.workspace), map[string]string{}
 	for _, skill := range shelf.All() {

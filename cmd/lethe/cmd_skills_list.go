@@ -17,7 +17,7 @@ func newSkillsListCommand(app *cli.App) *cobra.Command {
 	var options skillsListOptions
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List skills and programs, and why some are not offered",
+		Short: "List skills, programs and rules of workspaces, and why some do not count",
 		RunE: app.WithHome(func(context.Context, []string) error {
 			return listSkills(app, options.workspace)
 		}),

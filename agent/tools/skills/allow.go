@@ -23,14 +23,23 @@ import (
 	"lethe/internal/sandbox"
 )
 
-// kept is the path of a file in the home for what belongs to a text: to a path, what people allowed there; to that,
+// kept is the path of a file in a home for what belongs to a text: to a path, what people allowed there; to that,
 // with .about behind it, what a program said of itself.
-func (s *Shelf) kept(of string) string {
-	return filepath.Join(s.home, "allowed", fmt.Sprintf("%x", sha256.Sum256([]byte(of))))
+func kept(home, of string) string {
+	return filepath.Join(home, "allowed", fmt.Sprintf("%x", sha256.Sum256([]byte(of))))
 }
 
-// take reads the files of an entry, and returns its SKILL.md, and of all of them what people allow: the name, the size
-// and the digest of each, and its text, if it is one and not too long.
+// listed is the part of what people allow that is about one file: its size and digest, and its text, if it is one and
+// not too long.
+func listed(name string, data []byte) string {
+	line := fmt.Sprintf("--- %s: %d bytes, SHA-256 %x\n", name, len(data), sha256.Sum256(data))
+	if len(data) > maxText || !utf8.Valid(data) || bytes.ContainsRune(data, 0) {
+		return line
+	}
+	return line + string(data) + "\n"
+}
+
+// take reads the files of an entry, and returns its SKILL.md, and what people allow: each file as listed.
 func take(t tree, e *Entry, files []string) (all, skill string, err error) {
 	var out strings.Builder
 	for _, name := range files {
@@ -51,10 +60,7 @@ func take(t tree, e *Entry, files []string) (all, skill string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		fmt.Fprintf(&out, "--- %s: %d bytes, SHA-256 %x\n", name, len(data), sha256.Sum256(data))
-		if len(data) <= maxText && utf8.Valid(data) && !bytes.ContainsRune(data, 0) {
-			fmt.Fprintf(&out, "%s\n", data)
-		}
+		out.WriteString(listed(name, data))
 		if name == e.Name+"/SKILL.md" {
 			if skill = string(data); len(skill) > maxText {
 				return "", "", fmt.Errorf("SKILL.md has more than %d KB", maxText>>10)
@@ -67,21 +73,11 @@ func take(t tree, e *Entry, files []string) (all, skill string, err error) {
 // Allow returns how an entry that waits differs from what people allowed of it, as a unified diff. With record, it
 // records that people allow just that, which then survives power loss.
 func (s *Shelf) Allow(e Entry, record bool) (diff string, err error) {
-	root, err := os.OpenRoot(e.root)
+	now, err := s.content(&e)
 	if err != nil {
 		return "", err
 	}
-	defer root.Close()
-	t := tree{root, e.dir}
-	files, err := s.files(t, &e)
-	if err != nil {
-		return "", err
-	}
-	now, _, err := take(t, &e, files)
-	if err != nil {
-		return "", err
-	}
-	path := s.kept(e.Path)
+	path := kept(s.home, e.Path)
 	was, err := durable.ReadWhole(path, maxKept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -92,6 +88,25 @@ func (s *Shelf) Allow(e Entry, record bool) (diff string, err error) {
 		}
 	}
 	return udiff.Unified("allowed", "now", string(was), now), nil
+}
+
+// content returns what people allow of an entry as it is now.
+func (s *Shelf) content(e *Entry) (string, error) {
+	if e.Kind == Rules {
+		return listed(e.Name, ReadRules(e.root, e.Name)), nil
+	}
+	root, err := os.OpenRoot(e.root)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	t := tree{root, e.dir}
+	files, err := s.files(t, e)
+	if err != nil {
+		return "", err
+	}
+	all, _, err := take(t, e, files)
+	return all, err
 }
 
 // keep writes a file durably, and makes its directory.
@@ -119,7 +134,7 @@ func (h *head) Write(p []byte) (int, error) {
 // describe runs a program, confined and without a network, for the line that says what it does; once for all that was
 // taken of it, and once an hour where it says nothing.
 func (s *Shelf) describe(e *Entry, all string) (about string, err error) {
-	known := s.kept(all) + ".about"
+	known := kept(s.home, all) + ".about"
 	text, err := durable.ReadWhole(known, maxAbout)
 	if fi, missing := os.Stat(known); err == nil && missing == nil && (len(text) > 0 || time.Since(fi.ModTime()) < time.Hour) {
 		if len(text) == 0 {

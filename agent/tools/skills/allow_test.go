@@ -349,3 +349,30 @@ func TestFaults(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Rules of a workspace wait like a skill, by the file that counts and all that is read of it. They are offered to nobody.
+func TestAllowRules(t *testing.T) {
+	t.Parallel()
+	home, work := t.TempDir(), t.TempDir()
+	shelf := New(home, "", []string{work}, nil, true)
+	want := func(state string) {
+		t.Helper()
+		if got := states(shelf); got != state || len(shelf.Items()) > 0 {
+			t.Errorf("got %q and %v, want %q", got, shelf.Items(), state)
+		}
+	}
+	rules := write(t, "\nNever push.\n", work, "rules.md")
+	lethetest.Must(t, os.Symlink("rules.md", filepath.Join(work, "AGENTS.md")))
+	want("AGENTS.md: not allowed")
+	lethetest.Words(t, allow(t, shelf, "AGENTS.md"), "+--- AGENTS.md: 11 bytes", "+Never push.")
+	want("AGENTS.md")
+	if !Allowed(home, work, "AGENTS.md", []byte("Never push.")) || Allowed(home, work, "CLAUDE.md", []byte("Never push.")) {
+		t.Error("what was allowed is another file")
+	}
+	write(t, "Push.\n", rules)
+	want("AGENTS.md: not allowed: it has changed since it was")
+	lethetest.Words(t, allow(t, shelf, "AGENTS.md"), "-Never push.", "+Push.")
+	want("AGENTS.md")
+	lethetest.Must(t, os.Remove(rules))
+	want("")
+}

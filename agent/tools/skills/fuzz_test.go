@@ -22,13 +22,13 @@ func FuzzFiles(f *testing.F) {
 	}
 	_, err := shelf.Allow(entries[0], true)
 	lethetest.Must(f, err)
-	allowed := shelf.kept(entries[0].Path)
+	allowed := kept(shelf.home, entries[0].Path)
 	whole := lethetest.Read(f, allowed)
 	name, err := filepath.Rel(dir, allowed)
 	lethetest.Must(f, err)
 	reads := func(t testing.TB) error {
 		for _, e := range look(New(home, "", []string{work}, nil, false)) {
-			kept, _ := os.ReadFile(shelf.kept(e.Path))
+			kept, _ := os.ReadFile(kept(shelf.home, e.Path))
 			if !e.own && e.Why == "" && !strings.Contains(string(kept), lethetest.Read(t, file)) {
 				t.Errorf("%s is offered as it was not allowed", e.Name)
 			}

@@ -1,5 +1,5 @@
 // Package skills finds what people wrote for agents: texts that tell how to do something, which are directories with a
-// SKILL.md by the Agent Skills specification, and programs that say what they do.
+// SKILL.md by the Agent Skills specification, programs that say what they do, and rules of workspaces.
 //
 //	shelf := skills.New(home, user, workspaces, roots, true)
 //	config.Others = append(config.Others, shelf) // a catalogue.Source
@@ -106,7 +106,7 @@ func New(home, user string, workspaces, roots []string, programs bool) *Shelf {
 		for _, dir := range []string{".agents/skills", ".claude/skills"} {
 			s.places = append(s.places, place{catalogue.Skill, real(w), dir, false})
 		}
-		s.places = append(s.places, place{catalogue.Program, real(w), "bin", false})
+		s.places = append(s.places, place{catalogue.Program, real(w), "bin", false}, place{Rules, real(w), ".", false})
 	}
 	s.places = slices.DeleteFunc(s.places, func(p place) bool { return p.Kind == catalogue.Program && !programs })
 	return s
@@ -129,7 +129,11 @@ func (s *Shelf) All() []Entry {
 	before, waiting := s.all, []string(nil)
 	s.all, s.looked = []Entry{}, time.Now()
 	for _, p := range s.places {
-		s.all = append(s.all, s.look(p, before)...)
+		if p.Kind == Rules {
+			s.all = append(s.all, s.rules(p)...)
+		} else {
+			s.all = append(s.all, s.look(p, before)...)
+		}
 	}
 	for _, e := range s.all {
 		if e.Waits {
@@ -251,7 +255,7 @@ func (s *Shelf) files(t tree, e *Entry) (files []string, err error) {
 		}
 		return nil
 	})
-	if fi, err := os.Stat(s.kept(e.Path)); err == nil {
+	if fi, err := os.Stat(kept(s.home, e.Path)); err == nil {
 		add("", fi)
 	}
 	if now := time.Now(); now.Sub(newest) < settles { // its next change may leave the same times
@@ -264,7 +268,7 @@ func (s *Shelf) files(t tree, e *Entry) (files []string, err error) {
 // read reads an entry, and says why it is not offered. Of one of a workspace of which nothing was allowed it reads the
 // SKILL.md alone.
 func (s *Shelf) read(t tree, e *Entry, files []string) error {
-	was, missing := durable.ReadWhole(s.kept(e.Path), maxKept)
+	_, missing := os.Stat(kept(s.home, e.Path))
 	if !e.own && missing != nil { // its files may be any number and as long as they like, and no more is used of them
 		files = slices.DeleteFunc(files, func(name string) bool { return name != e.Name+"/SKILL.md" })
 	}
@@ -282,14 +286,11 @@ func (s *Shelf) read(t tree, e *Entry, files []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case e.own:
-	case missing != nil:
-		e.Waits = true
-		return errors.New("not allowed")
-	case string(was) != all:
-		e.Waits = true
-		return errors.New("not allowed: it has changed since it was")
+	if !e.own {
+		if err := notAllowed(s.home, e.Path, all); err != nil {
+			e.Waits = true
+			return err
+		}
 	}
 	if e.Kind == catalogue.Program {
 		e.item.About, err = s.describe(e, all)
@@ -315,7 +316,7 @@ func (e *Entry) beside(files []string) string {
 // Items implements catalogue.Source.
 func (s *Shelf) Items() (items []catalogue.Item) {
 	for _, e := range s.All() {
-		if e.Why == "" {
+		if e.Why == "" && e.Kind != Rules {
 			items = append(items, e.item)
 		}
 	}

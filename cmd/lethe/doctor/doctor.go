@@ -25,6 +25,7 @@ import (
 	"lethe/agent/share"
 	"lethe/agent/share/streams"
 	"lethe/agent/tools"
+	"lethe/agent/tools/skills"
 	"lethe/bridge"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
@@ -86,6 +87,7 @@ func (x Exam) Run(ctx context.Context) {
 	}
 	x.disk(dir)
 	x.harness()
+	x.rules()
 	x.hooks()
 	x.sandbox()
 	x.web()
@@ -184,6 +186,16 @@ func (x Exam) harness() {
 	}
 	x.warn(madeFrom != mind.RulesVersion(), "harness", "lethe doctor --harness | diff "+file+" -",
 		"%s was not made from the rules of this version: compare them, and take over their first line", file)
+}
+
+// rules tells of rules in workspaces that nobody has allowed.
+func (x Exam) rules() {
+	for _, dir := range host.Workspaces(x.Home, x.Settings) {
+		name := skills.RuleFile(dir)
+		waits := !skills.Allowed(x.Home.Dir, dir, name, skills.ReadRules(dir, name))
+		x.warn(waits, "rules", "lethe skills allow --workspace "+dir+" "+name,
+			"%s/%s is no rule for identities: nobody has allowed it as it is now", dir, name)
+	}
 }
 
 // hooks lists people's own programs, and warns of any that never runs.
