@@ -25,15 +25,15 @@ func Screen(ctx context.Context, cfg Config) error {
 	defer cancel()
 	orders, fed := make(chan request, 256), make(chan error, 1)
 	m := newModel(cfg, func(r request) { orders <- r })
-	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(20))
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(20),
+		tea.WithoutSignalHandler()) // whoever made ctx hears signals; beside it the handler can wait for ever
 	go func() { // ends with ctx
 		defer cancel()
 		fed <- feed(ctx, cfg, orders, func(m any) { program.Send(m) })
 	}()
 	_, err := program.Run()
-	ended := errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil
-	if ended || errors.Is(err, tea.ErrInterrupted) {
-		err = nil // a signal is a way to leave
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		err = nil // the end of ctx is a way to leave
 	}
 	cancel()
 	if failed := <-fed; failed != nil {

@@ -86,7 +86,7 @@ func converse(ctx context.Context, app *cli.App, conf terminal.Config) error {
 	conf.In, conf.Out, conf.Err, conf.JSON = app.In, app.Out, app.Err, app.JSON
 	conf.Home, conf.User, conf.Start = app.Home.Dir, app.Settings.UserName(), app.HowToHear(conf.Room)
 	return app.BesideHosts(ctx, false, func(ctx context.Context) error {
-		if app.Interactive() && !conf.JSON {
+		if app.DrawsScreen() && !conf.JSON {
 			conf.Store, conf.Run = app.Look.Store, commandsBeside(ctx, app.HomeDir)
 			return terminal.Screen(ctx, conf)
 		}

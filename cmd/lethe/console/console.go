@@ -52,6 +52,9 @@ func IsTerminal(stream any) bool {
 // Interactive reports whether a person can type, and sees the output.
 func (c *Console) Interactive() bool { return IsTerminal(c.In) && IsTerminal(c.Out) }
 
+// DrawsScreen reports whether the terminal can do more than print lines.
+func (c *Console) DrawsScreen() bool { return c.Interactive() && os.Getenv("TERM") != "dumb" }
+
 // Print shows a value: to programs as JSON, to people as a text.
 func (c *Console) Print(value any, format string, args ...any) error {
 	return c.Show(value, func(out io.Writer) { fmt.Fprintf(out, format, args...) })
