@@ -264,11 +264,17 @@ func fieldOf(t reflect.Type, name string) (folded reflect.StructField, found boo
 func Nearest(word string, names []string) string {
 	best, most := "", 0
 	for _, name := range names {
-		if like := tools.Alike(strings.ToLower(word), strings.ToLower(name)); like > most {
+		like := tools.Alike(strings.ToLower(word), strings.ToLower(name))
+		if like > most && !Opposed(word, name) {
 			best, most = name, like
 		}
 	}
 	return best
+}
+
+// Opposed reports whether one of two words says the opposite of the other, as "no-network" does of "network".
+func Opposed(a, b string) bool {
+	return slices.ContainsFunc([]string{"no-", "un", "dis"}, func(not string) bool { return a == not+b || b == not+a })
 }
 
 // tomlError says in plain words what the decoder found.

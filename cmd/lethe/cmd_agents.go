@@ -15,8 +15,9 @@ import (
 
 func newAgentsCommand(app *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "agents",
-		Short: "List identities with their state, size, tokens and cost",
+		Use:        "agents",
+		SuggestFor: []string{"status", "ps", "list", "ls"},
+		Short:      "List identities with their state, size, tokens and cost",
 		Long: `A child stands below the identity that it works for. Below the table is what each waits for,
 and the results of children.`,
 		RunE: app.WithHome(func(ctx context.Context, _ []string) error {

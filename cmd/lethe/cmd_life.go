@@ -37,8 +37,9 @@ type lifeOptions struct {
 func newLifeCommand(app *cli.App) *cobra.Command {
 	var options lifeOptions
 	cmd := &cobra.Command{
-		Use:   "life [NAME]",
-		Short: "Tell what an identity has done, or print its log",
+		Use:        "life [NAME]",
+		SuggestFor: []string{"logs", "log", "history"},
+		Short:      "Tell what an identity has done, or print its log",
 		Long: `Life tells what has happened to an identity, in words, on a terminal as in a pipe. With --raw
 it prints the lines of LIFE.md as they are stored.
 

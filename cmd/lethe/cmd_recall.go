@@ -28,8 +28,9 @@ type recallOptions struct {
 func newRecallCommand(app *cli.App) *cobra.Command {
 	var options recallOptions
 	cmd := &cobra.Command{
-		Use:   "recall [NAME] QUERY...",
-		Short: "Search what an identity has forgotten",
+		Use:        "recall [NAME] QUERY...",
+		SuggestFor: []string{"search", "find"},
+		Short:      "Search what an identity has forgotten",
 		Long: `Recall searches by words what has faded from the context of an identity: the one that the first
 of several words names, or the default one. It prints the address, time and summary of each match,
 and the passage that fits; lethe cat prints the whole text. The index is a cache, which can be

@@ -22,8 +22,9 @@ type rmOptions struct {
 func newRmCommand(app *cli.App) *cobra.Command {
 	var options rmOptions
 	cmd := &cobra.Command{
-		Use:   "rm [NAME]",
-		Short: "Remove an identity that does not run, or a room, after asking",
+		Use:        "rm [NAME]",
+		SuggestFor: []string{"delete", "remove"},
+		Short:      "Remove an identity that does not run, or a room, after asking",
 		Long: `Rm removes an identity: its log, memory, workspace and name, and its children with theirs.
 What it said stays in the rooms, and what it read and wrote in the stored texts, which
 others may share; lethe gc moves those that nobody needs out of the way. To take words out

@@ -12,8 +12,9 @@ import (
 func newRunCommand(app *cli.App) *cobra.Command {
 	var options daemon.Options
 	cmd := &cobra.Command{
-		Use:   "run [NAME]...",
-		Short: "Run identities as a daemon: these, the default one, or a new one",
+		Use:        "run [NAME]...",
+		SuggestFor: []string{"start", "resume", "daemon"},
+		Short:      "Run identities as a daemon: these, the default one, or a new one",
 		Long: `Run is the daemon. It resumes the identities that are given by name, hash or the
 beginning of a hash. With --name, run resumes the identity of that name, or boots it.
 Without either, run resumes the default identity, or boots it.

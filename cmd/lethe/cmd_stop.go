@@ -14,9 +14,10 @@ import (
 
 func newStopCommand(app *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "stop [NAME]",
-		Short: "Ask a running identity to stop, and wait until it has",
-		Args:  cli.MaximumArgs(1),
+		Use:        "stop [NAME]",
+		SuggestFor: []string{"kill", "shutdown"},
+		Short:      "Ask a running identity to stop, and wait until it has",
+		Args:       cli.MaximumArgs(1),
 		RunE: app.WithIdentity(func(ctx context.Context, id home.Identity, _ []string) error {
 			return runStop(ctx, app, id)
 		}),

@@ -72,6 +72,25 @@ func listCommand(list *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
+// A command below one that takes a word of a person's would hide that word: a room of this name, say. The root alone has
+// both: its words within two letters of a command are never asked.
+func TestNoCommandHidesAWord(t *testing.T) {
+	root := program.NewRootCommand(new(cli.App))
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		if cmd != root && cmd.HasSubCommands() && strings.Contains(cmd.Use, " ") {
+			t.Errorf("lethe %s takes a word, and has commands that hide words", cmd.Use)
+		}
+		if strings.Contains(cmd.UseLine(), "[flags]") && !cmd.HasAvailableLocalFlags() {
+			t.Errorf("%s has no flags", cmd.UseLine())
+		}
+		for _, below := range cmd.Commands() {
+			look(below)
+		}
+	}
+	look(root)
+}
+
 // The page explains each exit code.
 func TestExitCodesPage(t *testing.T) {
 	page := lethetest.Page(t, "commands.md")

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/exit"
 	"lethe/cmd/lethe/talk"
 )
 
@@ -24,8 +24,8 @@ func newRootCommand(app *cli.App) *cobra.Command {
 
 Without a command, lethe is a chat with the default identity. If the identity is
 running, the chat attaches to it. Otherwise the identity is resumed, or booted if
-there is none or with --new, and runs until you leave. With a question in quotes, lethe prints
-the answer and exits.
+there is none or with --new, and runs until you leave. With a question, lethe prints the answer
+and exits.
 
 The model is DeepSeek if DEEPSEEK_API_KEY is set. Without a key it is the offline
 rehearsal model, which says so.`,
@@ -35,8 +35,7 @@ rehearsal model, which says so.`,
   lethe say dev "are you there?"        append a line to room dev`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if wantsVersion {
-				_, err := fmt.Fprintln(app.Out, "lethe", version(debug.ReadBuildInfo()))
-				return err
+				return printVersion(app)
 			}
 			return talks(cmd, args)
 		},
@@ -44,7 +43,7 @@ rehearsal model, which says so.`,
 			if wantsVersion {
 				return nil
 			}
-			return cli.QuotedQuestion(cmd, args)
+			return cli.Question(cmd, args)
 		},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -57,6 +56,13 @@ rehearsal model, which says so.`,
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	app.Finish(root)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		help(cmd, args)
+		if cmd == root {
+			fmt.Fprintln(app.Out, "\nTo say \"help\" to the identity: lethe ask help")
+		}
+	})
 	return root
 }
 
@@ -78,7 +84,7 @@ func addCommands(root *cobra.Command, app *cli.App) {
 		newAgentsCommand(app), newBridgesCommand(app), newBudgetCommand(app), newCatCommand(app), newCheckCommand(app),
 		newContextCommand(app), newDoctorCommand(app), newJobsCommand(app), newLifeCommand(app), newModelCommand(app),
 		newModelsCommand(app), newQuestionsCommand(app), newRecallCommand(app), newRoomsCommand(app),
-		newTriggersCommand(app))
+		newTriggersCommand(app), newVersionCommand(app))
 	addGroup(root, "Run",
 		newBridgeCommand(app), newCleanCommand(app), newInitCommand(app), newRmCommand(app), newEraseCommand(app),
 		newGCCommand(app), newRunCommand(app), newServeCommand(app), newSkillsCommand(app), newStopCommand(app))
@@ -101,6 +107,10 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 func runRoot(ctx context.Context, app *cli.App, args []string) error {
 	if len(args) == 0 {
 		return chatWithDefault(ctx, app)
+	}
+	if id, err := app.Home.Find(args[0]); err == nil && id.Name == args[0] {
+		err := exit.Usagef("%s is an identity", id.Name)
+		return exit.Hint(err, "talk to it with: %s", app.Lethe("--name %s", id.Name))
 	}
 	text, err := talk.ReadQuestion(app, args)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 var Bridges = []string{telegram.Name, backend.Name}
 
 // Finish gives a command, and each below it, the completion of its arguments and flags. A command that says nothing of
-// arguments takes no arguments.
+// arguments takes no arguments, and the usage line of one without flags names none.
 func (app *App) Finish(cmd *cobra.Command) {
 	switch {
 	case cmd.Args != nil:
@@ -29,6 +29,7 @@ func (app *App) Finish(cmd *cobra.Command) {
 	default:
 		cmd.Args = ExactArgs(0)
 	}
+	cmd.DisableFlagsInUseLine = !cmd.HasAvailableLocalFlags()
 	cmd.ValidArgsFunction = app.completeArgument
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		word, _ := pflag.UnquoteUsage(flag)

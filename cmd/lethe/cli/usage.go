@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lethe/agent/config"
+	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
 )
 
@@ -41,19 +43,24 @@ func RangeArgs(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// QuotedQuestion accepts one argument with white space, or no argument: a single word is a mistyped command.
-func QuotedQuestion(cmd *cobra.Command, args []string) error {
+// Question accepts one argument that is a question, or no argument. It refuses a single word that may be a mistyped
+// command, and one that begins with a slash.
+func Question(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return noCommand(cmd, args)
 	}
 	question := strings.TrimSpace(args[0])
+	oneWord := !strings.ContainsFunc(question, unicode.IsSpace)
 	switch {
 	case question == "":
 		return exit.Usagef("the question is empty")
-	case strings.ContainsFunc(question, unicode.IsSpace):
-		return nil
+	case oneWord && strings.HasPrefix(question, "/"):
+		return exit.Hint(exit.Usagef("%s is for a chat", question), "write it there, or say it in the room: lethe say ROOM %s",
+			console.Quoted(question))
+	case oneWord && meant(cmd, question) != "":
+		return noCommand(cmd, args)
 	}
-	return noCommand(cmd, args)
+	return nil
 }
 
 // noCommand refuses a word behind a command that names no command below it.
@@ -61,25 +68,62 @@ func noCommand(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil
 	}
-	var names []string
-	for _, below := range cmd.Commands() {
-		if below.IsAvailableCommand() {
-			names = append(names, below.Name())
-		}
-	}
 	advice := cmd.CommandPath() + " --help lists the commands"
-	near := config.Nearest(words[0], names)
-	if near != "" {
-		advice = fmt.Sprintf("did you mean: %s %s", cmd.CommandPath(), near)
+	if name := meant(cmd, words[0]); name != "" {
+		advice = fmt.Sprintf("did you mean: %s %s", cmd.CommandPath(), name)
 	}
 	switch {
 	case cmd.HasParent():
 	case len(words) > 1:
 		advice += "; a question needs quotes"
-	case near == "":
-		advice += "; a question has two words at least"
+	default:
+		advice += "; to ask the identity: lethe ask " + console.Quoted(words[0])
 	}
 	return exit.Hint(exit.Usagef("unknown command %q", words[0]), "%s", advice)
+}
+
+// meant returns the name of the command below cmd that a word seems to mean, or "": the one that others call so, or the
+// nearest within two letters. For "help" it is one letter: "hello" is a question.
+func meant(cmd *cobra.Command, word string) string {
+	best, least := "", 3
+	for _, below := range cmd.Commands() {
+		if slices.Contains(below.SuggestFor, word) {
+			return below.Name()
+		}
+		slips := apart(word, below.Name())
+		if below.Name() == "help" {
+			slips *= 2
+		}
+		resembles := slips < least && slips < len(word)
+		if resembles && !config.Opposed(word, below.Name()) {
+			best, least = below.Name(), slips
+		}
+	}
+	return best
+}
+
+// apart counts the letters by which two words differ: changed, missing, added, or in the place of the next one.
+func apart(a, b string) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := last[j]
+			if a[i] != b[j] {
+				changed++
+			}
+			row[j+1] = min(changed, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
 }
 
 // wanted describes the values of a flag by its type.
