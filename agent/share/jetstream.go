@@ -69,7 +69,7 @@ func openJetStream(hosts, home string, tls bool, monitor string) (e engine, err 
 	conn, err := options.Connect()
 	j := &jetStream{conn: conn, home: home, monitor: cmp.Or(monitor, "8222")}
 	return engine{create: j.create, get: j.get, newest: j.newest, remove: j.remove, list: j.list, watch: j.watch,
-		probe: j.probe, close: conn.Close}, err
+		settings: j.wrong, probe: j.probe, close: conn.Close}, err
 }
 
 // Slashes part the names of streams, and dots part subjects.

@@ -98,6 +98,7 @@ func probeJetStream(t *testing.T, c *sharetest.Cluster) {
 	found(t, c.URL("probe"), []string{good, trouble, trouble, trouble, trouble, warning, warning},
 		"discard old, not new", "max_age 1e+12, not 0", "max_msgs_per_subject 5, not -1", "allow_direct true, not false",
 		"republish")
+	unfit(t, c.URL("probe"), "lives/a", 1, "allow_direct true, not false: nats stream edit probe")
 	lazy := sharetest.NATS(t, 1, true)
 	found(t, lazy.URL("probe"), []string{good, warning, warning}, "two minutes can be lost with the power")
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -24,45 +25,94 @@ const (
 // Finding is one thing that Probe found, and what to do about it.
 type Finding struct{ State, Text string }
 
-// Probe finds out whether the store at a URL does as a Store promises. It writes a text twice, and leaves one.
-func Probe(ctx context.Context, at string) []Finding {
-	const stream, patience = "doctor", 3 * time.Second
-	s, err := Open(at, patience)
-	if err != nil {
-		return []Finding{{Trouble, err.Error()}}
+// ErrUnfit is returned by the first Create of a process where the store does not do as a Store promises.
+type ErrUnfit string
+
+func (e ErrUnfit) Error() string { return "refused: " + string(e) }
+
+// tried is the stream of the text that nobody may write over. It stays, so that a proof is cheap.
+const tried = "doctor"
+
+// prove returns ErrUnfit if examine finds trouble. It asks once a process, before the first Create, with at most four
+// requests: the newest of the stream, a text that is refused and then looked at, the settings. At the first use of a
+// store it is one more.
+func (s *store) prove(ctx context.Context, stream string, n int) error {
+	if s.proven.Load() {
+		return nil
 	}
-	defer s.Close()
-	newest, err := s.Newest(ctx, stream, 0)
-	began, took := time.Now(), time.Duration(0)
-	if err == nil {
-		err = s.Create(ctx, stream, newest+1, []byte(rand.Text()))
-		took = time.Since(began)
-	}
-	if err == nil {
-		err = s.Create(ctx, stream, newest+1, []byte(rand.Text()))
-		if err == nil {
-			err = errors.New("the store writes over what is there, so two hosts could hold one life: use a bucket that " +
-				"heeds If-None-Match, such as one of AWS, R2 or MinIO")
+	if n > 1 {
+		newest, err := s.Newest(ctx, stream, 0)
+		if err != nil || newest == 0 { // it is not mounted, perhaps: nothing is written
+			return err
 		}
 	}
-	if errors.Is(err, ErrTaken) { // by this probe or another one
-		err = s.Delete(ctx, stream, newest+1, func(int) bool { return false })
+	all, err := s.examine(ctx)
+	if err != nil {
+		return err
+	}
+	for _, found := range all {
+		if found.State == Trouble {
+			return ErrUnfit(found.Text)
+		}
+	}
+	s.proven.Store(true)
+	return nil
+}
+
+// examine looks for all that makes a store unfit: it writes over a text, or is set up to forget some.
+func (s *store) examine(ctx context.Context) (all []Finding, err error) {
+	for range 2 { // the first one may be new
+		if err = s.put(ctx, tried, 1, []byte(rand.Text())); err != nil {
+			break
+		}
+	}
+	switch {
+	case err == nil:
+		return nil, ErrUnfit("the store writes over what is there, so two hosts could hold one life: use a bucket that " +
+			"heeds If-None-Match, such as one of AWS, R2 or MinIO")
+	case !errors.Is(err, ErrTaken):
+		return nil, err
+	case s.settings == nil:
+		return nil, nil
+	}
+	return s.settings(ctx)
+}
+
+// Probe finds out whether the store at a URL does as a Store promises. It examines the store as the first Create of a
+// process does, and also writes a text, which it removes.
+func Probe(ctx context.Context, at string) []Finding {
+	const patience = 3 * time.Second
+	opened, err := Open(at, patience)
+	if err != nil {
+		return []Finding{{Trouble, err.Error()}}
+	}
+	defer opened.Close()
+	s := opened.(*store)
+	all, err := s.examine(ctx)
+	began, mine := time.Now(), tried+"/"+strings.ToLower(rand.Text())
+	if err == nil {
+		err = s.put(ctx, mine, 1, []byte(rand.Text()))
+	}
+	took := time.Since(began)
+	if err == nil {
+		err = s.Drop(ctx, mine)
 	}
 	if err != nil {
 		return []Finding{{Trouble, err.Error()}}
 	}
-	all := []Finding{{OK, fmt.Sprintf("a text is written once; that took %v", took.Round(time.Millisecond/10))}}
-	if probe := s.(*store).probe; probe != nil {
-		all = append(all, probe(ctx)...)
+	text := fmt.Sprintf("a text is written once; that took %v", took.Round(time.Millisecond/10))
+	all = append([]Finding{{OK, text}}, all...)
+	if s.probe != nil {
+		all = append(all, s.probe(ctx)...)
 	}
 	return all
 }
 
-// probe compares the settings of the JetStream stream with its own, and asks each server how it syncs.
-func (j *jetStream) probe(ctx context.Context) (all []Finding) {
+// wrong compares the settings of the JetStream stream with its own.
+func (j *jetStream) wrong(ctx context.Context) (all []Finding, err error) {
 	a, err := j.api(ctx, "INFO", "")
 	if err != nil {
-		return []Finding{{Trouble, err.Error()}}
+		return nil, away("read the settings of the JetStream stream", err)
 	}
 	var meant map[string]any
 	_ = json.Unmarshal([]byte(j.settings()), &meant) // a constant
@@ -79,6 +129,11 @@ func (j *jetStream) probe(ctx context.Context) (all []Finding) {
 		text := fmt.Sprintf("the JetStream stream has %s %v, not %v: nats stream edit %s", name, is, want, j.home)
 		all = append(all, Finding{state, text})
 	}
+	return all, nil
+}
+
+// probe asks each server how it syncs.
+func (j *jetStream) probe(context.Context) (all []Finding) {
 	for _, server := range j.conn.Servers() {
 		if err := j.syncs(server); err != nil {
 			text := fmt.Sprintf("%s: %v: set sync_interval: always in its jetstream block", server, err)

@@ -68,6 +68,12 @@ func TestDirectory(t *testing.T) {
 			if err := s.Create(t.Context(), "life", 2, []byte("two")); !errors.Is(err, share.ErrAway) {
 				t.Errorf("an empty directory in its place takes the next text: %v", err)
 			}
+			s = sharetest.Open(t, url, 50*time.Millisecond) // as in another process
+			err = s.Create(t.Context(), "life", 2, []byte("two"))
+			left, _ := os.ReadDir(path)
+			if !errors.Is(err, share.ErrAway) || len(left) > 0 {
+				t.Errorf("a new process writes %v: %v", left, err)
+			}
 		},
 		"race": func(t *testing.T) {
 			r := sharetest.Race{URL: url, Direct: url, Stream: "race", Goroutines: 4, Processes: 4, Torment: true, For: span()}
@@ -142,6 +148,18 @@ func TestBucket(t *testing.T) {
 			}}
 			url := b.URL("probe", careless.HTTP(t, b.Address))
 			found(t, url, []string{share.Trouble}, "the store writes over what is there")
+			asked := 0
+			counted := sharetest.Faults{Before: func(*http.Request) { asked++ }}
+			counts := b.URL("probe", counted.HTTP(t, b.Address))
+			for n := 1; n <= 3; n++ { // a process each
+				lethetest.Must(t, sharetest.Open(t, counts, 0).Create(t.Context(), "lives/a", n, []byte("one")))
+			}
+			if asked > 2+3+4+4 {
+				t.Errorf("three processes ask %d times", asked)
+			}
+			for stream, n := range map[string]int{"lives/a": 4, "lives/b": 1} {
+				unfit(t, url, stream, n, "the store writes over what is there")
+			}
 		},
 	})
 }
@@ -255,6 +273,18 @@ func damaged(t *testing.T, url, dir string) {
 			t.Errorf("create over a text cut to %d bytes: %v", left, err)
 		}
 	}
+}
+
+// unfit fails the test unless the first Create of a process is refused, and writes nothing.
+func unfit(t *testing.T, url, stream string, n int, words string) {
+	t.Helper()
+	s := sharetest.Open(t, url, 0)
+	err := s.Create(t.Context(), stream, n, []byte("text"))
+	if !errors.As(err, new(share.ErrUnfit)) {
+		t.Fatalf("%s is taken: %v", url, err)
+	}
+	lethetest.Words(t, err.Error(), words)
+	sharetest.Newest(t, s, stream, n-1)
 }
 
 // found fails the test unless Probe has so many findings of each state, with such words.

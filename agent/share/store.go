@@ -24,8 +24,9 @@ type engine struct {
 	list   func(ctx context.Context, prefix string) ([]string, error) // more than asked for, perhaps
 	close  func()
 	// watch signals news; some may get lost. It is nil for engines that do not tell.
-	watch func(ctx context.Context, signal func(), streams []string)
-	probe func(ctx context.Context) []Finding // finds wrong settings; nil if there are no settings
+	watch    func(ctx context.Context, signal func(), streams []string)
+	settings func(ctx context.Context) ([]Finding, error) // finds wrong ones, with one request; nil if there are none
+	probe    func(ctx context.Context) []Finding          // warns of what takes more requests; may be nil
 }
 
 // store checks the arguments of callers, and tries until an answer is known. It alone tries again.
@@ -33,6 +34,7 @@ type store struct {
 	engine
 	patience time.Duration
 	away     atomic.Int64 // when a call had no answer for all of the patience
+	proven   atomic.Bool  // prove has found no trouble
 }
 
 var streamName = sync.OnceValue(func() *regexp.Regexp {
@@ -94,6 +96,14 @@ func (s *store) Create(ctx context.Context, stream string, n int, data []byte) e
 	if err := check(stream, n); err != nil {
 		return err
 	}
+	if err := s.prove(ctx, stream, n); err != nil {
+		return fmt.Errorf("create %s %d: %w", stream, n, err)
+	}
+	return s.put(ctx, stream, n, data)
+}
+
+// put is Create in a store that is known to be one.
+func (s *store) put(ctx context.Context, stream string, n int, data []byte) error {
 	text := frame(data)
 	return s.insist(ctx, fmt.Sprintf("create %s %d", stream, n), func(ctx context.Context) error {
 		failed := s.create(ctx, stream, n, text)

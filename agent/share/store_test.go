@@ -66,7 +66,9 @@ func (m *memory) list(context.Context, string) ([]string, error) { return nil, n
 
 func (m *memory) store(patience time.Duration) *store {
 	e := engine{create: m.create, get: m.get, newest: m.newest, remove: m.remove, list: m.list, close: func() {}}
-	return &store{engine: e, patience: patience}
+	s := &store{engine: e, patience: patience}
+	s.proven.Store(true) // TestUnfit looks at it
+	return s
 }
 
 func (m *memory) put(n int) {
