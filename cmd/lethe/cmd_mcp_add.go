@@ -12,7 +12,7 @@ import (
 func newMCPAddCommand(app *cli.App) *cobra.Command {
 	var options servers.Flags
 	cmd := &cobra.Command{
-		Use:   "add NAME [COMMAND...]",
+		Use:   "add NAME [URL|COMMAND...]",
 		Short: "Have identities use the tools of a server: a program, behind --, or one at an address",
 		Long: `Add writes the table [mcp.NAME] into config.toml, which docs/others.md explains. The program may reach
 the network and nothing of your files but what the flags name. In a VALUE that is $NAME, or
@@ -20,7 +20,7 @@ the network and nothing of your files but what the flags name. In a VALUE that i
 Restart lethe run after it.`,
 		Example: `  lethe mcp add notes --read ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   lethe mcp add github --env 'GITHUB_PERSONAL_ACCESS_TOKEN=$GITHUB_TOKEN' -- github-mcp-server stdio
-  lethe mcp add docs --url https://example.com/mcp --header 'Authorization=Bearer $DOCS_TOKEN'`,
+  lethe mcp add docs https://example.com/mcp --header 'Authorization=Bearer $DOCS_TOKEN'`,
 		Args: cli.MinimumArgs(1),
 		RunE: app.MakingHome(func(_ context.Context, args []string) error {
 			return runMCPAdd(app, options, args)

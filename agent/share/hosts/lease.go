@@ -182,6 +182,7 @@ type Seen struct {
 	At    time.Time `json:"at"` // by its own clock
 	Here  bool      `json:"here"`
 	Left  bool      `json:"left,omitempty"`  // it was drained
+	Away  bool      `json:"away,omitempty"`  // it has not said so lately
 	Alike bool      `json:"alike,omitempty"` // another one has the same label
 	Lives []Life    `json:"lives"`
 }
@@ -202,6 +203,7 @@ func (s *Cluster) Hosts(ctx context.Context) (out []Seen, err error) {
 			continue
 		}
 		h := Seen{Host: streams.Host{ID: id, Label: seen.Label}, At: seen.At, Here: id == s.Host.ID, Left: seen.Left}
+		h.Away = seen.Left || time.Since(seen.At) > seen.patience()
 		for _, life := range all {
 			if life.Host.ID == id {
 				h.Lives = append(h.Lives, life)

@@ -88,6 +88,12 @@ func TestForgottenHost(t *testing.T) {
 			all, err := a.Hosts(t.Context())
 			return err == nil && len(all) == 1 && all[0].Here
 		})
+		text, _ = json.Marshal(lease{Label: "silent", At: time.Now().Add(-time.Hour)})
+		lethetest.Must(t, a.streams.Create(t.Context(), leaseStream("old"), 1, text))
+		all, err := a.Hosts(t.Context())
+		if err != nil || len(all) != 2 || all[0].Away == all[1].Away {
+			t.Errorf("a host that is silent is away, and no other: %+v, %v", all, err)
+		}
 	})
 }
 

@@ -2,6 +2,7 @@
 package erasing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func eraseFrom(ctx context.Context, app *cli.App, id home.Identity, request eras
 		return err
 	}
 	if found.Count == 0 {
-		err := show(app, id, found, options, "nothing was changed: what is listed is left to you")
+		err := show(ctx, app, id, found, options, "nothing was changed: what is listed is left to you")
 		if err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ func eraseFrom(ctx context.Context, app *cli.App, id home.Identity, request eras
 		if tooMany {
 			again = "--yes --many"
 		}
-		return show(app, id, found, options, "nothing was changed. The same command with "+again+" erases it for good")
+		return show(ctx, app, id, found, options, "nothing was changed. The same command with "+again+" erases it for good")
 	}
 	stopped, err := makeReady(ctx, app, id)
 	if err != nil {
@@ -149,7 +150,7 @@ func eraseFrom(ctx context.Context, app *cli.App, id home.Identity, request eras
 	if stopped {
 		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, app.HowToRun(id, ""))
 	}
-	return show(app, id, found, options, next)
+	return show(ctx, app, id, found, options, next)
 }
 
 // makeReady stops the identity, and brings a shared home's store up to date.
@@ -188,8 +189,10 @@ func decide(app *cli.App, id home.Identity, request erase.Request) (*erase.Findi
 	return found, found.Plan.Save(id.Dir)
 }
 
-// show lists the places, and tells the next step.
-func show(app *cli.App, id home.Identity, found *erase.Finding, options Options, next string) error {
+// show lists the places and the hosts that are away, and tells the next step.
+func show(
+	ctx context.Context, app *cli.App, id home.Identity, found *erase.Finding, options Options, next string,
+) error {
 	if options.All { // other identities get a list of their own
 		found.Places = slices.DeleteFunc(found.Places, func(place erase.Place) bool {
 			return place.How == erase.Other || place.How == erase.Unowned
@@ -198,14 +201,15 @@ func show(app *cli.App, id home.Identity, found *erase.Finding, options Options,
 	value := struct {
 		Name string `json:"name"`
 		*erase.Finding
-		Next string `json:"next"`
-	}{id.Name, found, next}
+		Away []string `json:"away,omitempty"` // hosts
+		Next string   `json:"next"`
+	}{id.Name, found, away(ctx, app), next}
 	return app.Show(value, func(out io.Writer) {
 		fmt.Fprintf(out, "%s: %d places\n", id.Name, found.Count)
 		rows := console.NewTable()
 		for _, place := range found.Places {
 			cells := []any{fmt.Sprintf("  %d", place.Count), place.What}
-			if fate := fateOf(app, place); fate != "" {
+			if fate := fateOf(app, place, options); fate != "" {
 				cells = append(cells, fate)
 			}
 			rows.Row(cells...)
@@ -213,12 +217,36 @@ func show(app *cli.App, id home.Identity, found *erase.Finding, options Options,
 		rows.Write(out)
 		fmt.Fprintln(out, "out of reach: backups and archives, other homes, the model's provider, other services, "+
 			"and whoever has read it")
+		if len(value.Away) > 0 {
+			fmt.Fprintln(out, "away, so the text may stay on its disk until it is back:", strings.Join(value.Away, ", "))
+		}
 		fmt.Fprintln(out, next)
 	})
 }
 
+// away returns the hosts that share the home and are not there, each with the time since it was.
+func away(ctx context.Context, app *cli.App) (list []string) {
+	if app.Shared == nil {
+		return nil
+	}
+	all, err := app.Shared.Hosts(ctx)
+	if err != nil {
+		app.Note("which hosts are away is not known: %v", err)
+	}
+	for _, host := range all {
+		if host.Away && !host.Here {
+			list = append(list, fmt.Sprintf("%s (%s)", cmp.Or(host.Label, host.ID), console.Ago(host.At)))
+		}
+	}
+	return list
+}
+
 // fateOf tells why a place stays; "" if it is erased.
-func fateOf(app *cli.App, place erase.Place) string {
+func fateOf(app *cli.App, place erase.Place, options Options) string {
+	again := "erase %s -"
+	if options.Workspace {
+		again += " --workspace"
+	}
 	switch place.How {
 	case erase.Left:
 		return "stays: it is yours, or the tools'"
@@ -227,9 +255,9 @@ func fateOf(app *cli.App, place erase.Place) string {
 	case erase.Unread:
 		return "could not be read"
 	case erase.Other:
-		return "has it, too: " + app.Lethe("erase %s -", place.What)
+		return "has it, too: " + app.Lethe(again, place.What)
 	case erase.Unowned:
-		return "of no identity: " + app.Lethe("erase --all -")
+		return "of no identity: " + app.Lethe(again, "--all")
 	}
 	return ""
 }

@@ -32,8 +32,11 @@ func Add(app *cli.App, name string, flags Flags, command []string) error {
 	return config.AddServer(app.Home.Dir, name, server)
 }
 
-// server returns the server that the flags and a command describe.
+// server returns the server that the flags and a command describe. A command that is an address is taken for --url.
 func (f Flags) server(command []string) (server mcp.Server, err error) {
+	if f.URL == "" && len(command) == 1 && isAddress(command[0]) {
+		f.URL, command = command[0], nil
+	}
 	server = mcp.Server{URL: f.URL, Read: f.Read, Write: f.Write}
 	if len(command) > 0 {
 		server.Command, server.Network = command, !f.NoNetwork
@@ -44,6 +47,10 @@ func (f Flags) server(command []string) (server mcp.Server, err error) {
 	}
 	server.Headers, err = parsePairs(f.Header)
 	return server, err
+}
+
+func isAddress(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
 // parsePairs reads NAME=VALUE.
