@@ -231,7 +231,7 @@ func (h *Host) OpenAgent(id home.Identity) (*agent.Agent, error) {
 func (h *Host) config(id home.Identity) (agent.Config, error) {
 	c := agent.Config{
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log, Zone: h.settings.Zone(),
-		Thinking: h.thinking(), Limits: h.limits(), Hearing: h.hearing(id), Calling: h.calling(id),
+		Thinking: h.thinking(), Limits: h.limits(id), Hearing: h.hearing(id), Calling: h.calling(id),
 		Warnings: h.warnings, Ready: h.hears, Tell: h.options.Tell, Retry: h.options.Retry[id.Self],
 	}
 	return c, h.review(id, &c)
@@ -263,7 +263,7 @@ func (h *Host) thinking() agent.Thinking {
 	return t
 }
 
-func (h *Host) limits() agent.Limits {
+func (h *Host) limits(id home.Identity) agent.Limits {
 	settings := h.settings
 	return agent.Limits{
 		Forgetting: agent.Forgetting{
@@ -271,7 +271,7 @@ func (h *Host) limits() agent.Limits {
 			Model:      llm.Settle(settings.Compactor.Model, "", h.preset),
 			Mechanical: settings.Compactor.Mode == config.ModeMechanical,
 		},
-		ContextLimit: cmp.Or(h.options.Limit, settings.Context.Limit), LifeLines: settings.Life.Lines,
+		ContextLimit: h.Of(id).Limit(), LifeLines: settings.Life.Lines,
 		MaxSteps: settings.Turn.MaxSteps, Budget: settings.Budget.Limits(),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/llm"
+	"lethe/agent/prompt"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/sandbox"
@@ -131,6 +132,7 @@ type Identity struct {
 	home.Identity
 	host  *Host
 	ready chan struct{} // of Resume: closed when the identity hears its rooms. members.mu guards it
+	limit atomic.Int64  // of SetLimit; 0 for the options'
 
 	mu   sync.Mutex
 	stop context.CancelFunc // of the run in this program; nil before the first
@@ -251,6 +253,38 @@ func (i *Identity) Stop() error {
 		return nil
 	}
 	return home.Ask(i.Identity, home.WishStop)
+}
+
+// Limit returns the tokens of a request with its answer at most, as the identity runs in this program.
+func (i *Identity) Limit() int {
+	return cmp.Or(int(i.limit.Load()), i.host.options.Limit, i.host.settings.Context.Limit, prompt.DefaultLimit)
+}
+
+// SetLimit has the identity, which runs in this program, go on with another limit as long as this program lasts. A
+// limit that it cannot run with is refused, and it goes on as before.
+func (i *Identity) SetLimit(ctx context.Context, tokens int) error {
+	if !i.Inside() {
+		return fmt.Errorf("set the limit of %s: it runs in another process, by context.limit in config.toml", i.Name)
+	}
+	state, err := home.Fold(i.Identity, i.host.store)
+	if err != nil {
+		return err
+	}
+	model := state.Stable.Params.Model
+	info, _ := i.host.known.Of(model)
+	if err := config.Fits(tokens, model, info); err != nil {
+		return err
+	}
+	if err := i.Stop(); err != nil {
+		return err
+	}
+	before := i.limit.Swap(int64(tokens))
+	err = i.Resume(ctx)
+	if err != nil {
+		i.limit.Store(before)
+		err = errors.Join(err, i.Resume(ctx))
+	}
+	return err
 }
 
 // Join has the identity hear a room, which is made where it is missing.

@@ -10,14 +10,19 @@
 package acp
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +52,7 @@ type Config struct {
 
 	Self      home.Identity // session/list shows its rooms; zero where it is not booted yet
 	Workspace string        // of identities, where config.toml names one
+	Models    []string      // that the editor offers
 	Home      home.Home
 	Store     *blobs.Store
 	User      string   // who writes in the editor
@@ -57,15 +63,20 @@ type Config struct {
 	Out io.Writer
 }
 
-// Run serves one editor until it closes the input, or ctx ends.
+// Run serves one editor until it closes the input, or ctx ends. The error is why the input cannot be read on.
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	srv := &server{Config: c, ctx: ctx, sessions: map[sdk.SessionId]*session{}}
-	srv.conn = sdk.NewAgentSideConnection(srv, c.Out, c.In)
+	wire := &wire{from: bufio.NewReaderSize(c.In, 1<<16), to: c.Out}
+	srv.conn = sdk.NewAgentSideConnection(srv, wire, wire)
 	srv.conn.SetLogger(c.Log)
+	var err error
 	select {
 	case <-ctx.Done():
-	case <-srv.conn.Done():
+	case <-srv.conn.Done(): // it has read all
+		if wire.err != io.EOF {
+			err = wire.err
+		}
 	}
 	cancel()
 	srv.mu.Lock()
@@ -73,7 +84,7 @@ func Run(ctx context.Context, c Config) error {
 	for _, one := range srv.sessions {
 		one.end()
 	}
-	return nil
+	return err
 }
 
 // server is the agent's side of a connection.
@@ -83,12 +94,17 @@ type server struct {
 	conn *sdk.AgentSideConnection
 
 	mu       sync.Mutex
+	asks     bool           // the editor shows forms
 	self     *host.Identity // nil before the first session
 	folder   string         // that it works in; empty: not an editor's
 	sessions map[sdk.SessionId]*session
 }
 
-func (s *server) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+func (s *server) Initialize(_ context.Context, request sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+	elicits := request.ClientCapabilities.Elicitation
+	s.mu.Lock()
+	s.asks = elicits != nil && elicits.Form != nil
+	s.mu.Unlock()
 	return sdk.InitializeResponse{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		AgentInfo:       &sdk.Implementation{Name: "lethe", Title: sdk.Ptr("Lethe"), Version: lethe.Version},
@@ -98,15 +114,15 @@ func (s *server) Initialize(context.Context, sdk.InitializeRequest) (sdk.Initial
 			PromptCapabilities: sdk.PromptCapabilities{Image: true, Audio: true, EmbeddedContext: true},
 			SessionCapabilities: sdk.SessionCapabilities{
 				List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{},
-				Close: &sdk.SessionCloseCapabilities{},
+				Close: &sdk.SessionCloseCapabilities{}, Delete: &sdk.SessionDeleteCapabilities{},
 			},
 		},
 	}, nil
 }
 
-// Authenticate has nothing to do: who may start the program may use the home.
-func (s *server) Authenticate(context.Context, sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
-	return sdk.AuthenticateResponse{}, nil
+// Authenticate refuses each method: whoever may start the program may use the home.
+func (s *server) Authenticate(_ context.Context, r sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
+	return sdk.AuthenticateResponse{}, invalid("there is no method %.40q: no login is needed", r.MethodId)
 }
 
 func (s *server) Logout(context.Context, sdk.LogoutRequest) (sdk.LogoutResponse, error) {
@@ -115,11 +131,6 @@ func (s *server) Logout(context.Context, sdk.LogoutRequest) (sdk.LogoutResponse,
 
 func (s *server) SetSessionMode(context.Context, sdk.SetSessionModeRequest) (sdk.SetSessionModeResponse, error) {
 	return sdk.SetSessionModeResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionSetMode)
-}
-
-func (s *server) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOptionRequest) (
-	sdk.SetSessionConfigOptionResponse, error) {
-	return sdk.SetSessionConfigOptionResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionSetConfigOption)
 }
 
 // identity opens it at the first call.
@@ -156,9 +167,13 @@ func invalid(format string, args ...any) error {
 }
 
 // NewSession goes to the room of the folder.
-func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
-	room, err := s.join(filepath.Clean(r.Cwd))
-	return sdk.NewSessionResponse{SessionId: sdk.SessionId(room)}, refused(err)
+func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (out sdk.NewSessionResponse, err error) {
+	room, err := s.join(filepath.Clean(r.Cwd), r.McpServers)
+	if err == nil {
+		out.SessionId = sdk.SessionId(room)
+		out.ConfigOptions, err = s.options()
+	}
+	return out, refused(err)
 }
 
 // roomOf names the room of an identity and a folder: the same each time, but another one while the editor has that
@@ -177,7 +192,7 @@ func (s *server) roomOf(i *host.Identity, folder string) string {
 }
 
 // join has the identity hear the room of a folder, and notes that it is for that.
-func (s *server) join(folder string) (room string, err error) {
+func (s *server) join(folder string, servers []sdk.McpServer) (room string, err error) {
 	if !filepath.IsAbs(folder) {
 		return "", invalid("the folder %.200q is not absolute", folder)
 	}
@@ -193,22 +208,29 @@ func (s *server) join(folder string) (room string, err error) {
 		err = identity.Join(room)
 	}
 	if err == nil {
-		err = s.begin(room, folder, nil)
+		err = s.begin(room, folder, false, servers)
 	}
 	return room, err
 }
 
 // LoadSession shows what was said in the room.
-func (s *server) LoadSession(_ context.Context, r sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
-	return sdk.LoadSessionResponse{}, refused(s.again(r.SessionId, r.Cwd, true))
+func (s *server) LoadSession(_ context.Context, r sdk.LoadSessionRequest) (out sdk.LoadSessionResponse, err error) {
+	if err = s.again(r.SessionId, r.Cwd, true, r.McpServers); err == nil {
+		out.ConfigOptions, err = s.options()
+	}
+	return out, refused(err)
 }
 
 // ResumeSession goes on without showing that.
-func (s *server) ResumeSession(_ context.Context, r sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
-	return sdk.ResumeSessionResponse{}, refused(s.again(r.SessionId, r.Cwd, false))
+func (s *server) ResumeSession(_ context.Context, r sdk.ResumeSessionRequest) (
+	out sdk.ResumeSessionResponse, err error) {
+	if err = s.again(r.SessionId, r.Cwd, false, r.McpServers); err == nil {
+		out.ConfigOptions, err = s.options()
+	}
+	return out, refused(err)
 }
 
-func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
+func (s *server) again(id sdk.SessionId, cwd string, replay bool, servers []sdk.McpServer) error {
 	room := string(id)
 	identity, err := s.identity(cwd)
 	if err != nil {
@@ -217,17 +239,11 @@ func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
 	if !chat.ValidRoom(room) || !identity.Hears(room) {
 		return invalid("there is no session %.80q of %s; session/list has those that there are", room, identity.Name)
 	}
-	var said []chat.Line
-	if replay {
-		if said, _, _, err = chat.Tail(chat.Path(s.Home.Dir, room), 1000); err != nil {
-			return err
-		}
-	}
-	return s.begin(room, s.folder, said)
+	return s.begin(room, s.folder, replay, servers)
 }
 
-// begin opens a session, where the life is now, and shows what was said in it.
-func (s *server) begin(room, cwd string, said []chat.Line) error {
+// begin opens a session, where the life is now, and shows what happened in it before.
+func (s *server) begin(room, cwd string, replay bool, servers []sdk.McpServer) error {
 	after, err := events.End(s.self.LIFE())
 	if err != nil {
 		return err
@@ -240,13 +256,34 @@ func (s *server) begin(room, cwd string, said []chat.Line) error {
 	if cwd != s.folder {
 		one.opening = fmt.Sprintf("[the editor's folder is %s, which is not your workspace]\n", bridge.Inert(cwd))
 	}
-	for _, l := range said {
-		one.view.line(l)
+	if replay {
+		if err := one.replay(); err != nil {
+			one.cancel()
+			return err
+		}
 	}
+	one.view.underWay()
 	one.follow()
 	s.put(one.id, one)
-	time.AfterFunc(commandsAfter, func() { one.view.send(commands()) })
+	time.AfterFunc(commandsAfter, func() {
+		one.view.send(commands())
+		if names := namesOf(servers); names != "" {
+			one.view.think("the editor's servers of tools are not used: " + names + "; lethe mcp add gives the agent its own\n")
+		}
+	})
 	return nil
+}
+
+// namesOf lists the names of servers of any kind.
+func namesOf(servers []sdk.McpServer) string {
+	var named []struct{ Name string }
+	text, _ := json.Marshal(servers) // read from JSON
+	_ = json.Unmarshal(text, &named) // likewise
+	var list []string
+	for _, server := range named {
+		list = append(list, server.Name)
+	}
+	return strings.Join(list, ", ")
 }
 
 // commandsAfter lets the answer go out first: editors pass over what is of a session that they do not know yet.
@@ -275,6 +312,31 @@ func commands() sdk.SessionUpdate {
 func (s *server) CloseSession(_ context.Context, r sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
 	s.put(r.SessionId, nil)
 	return sdk.CloseSessionResponse{}, nil
+}
+
+// UnstableDeleteSession has the identity leave the room of a session, which stays with its lines. Rooms that no editor
+// has opened are refused: people talk there in other ways.
+func (s *server) UnstableDeleteSession(_ context.Context, r sdk.UnstableDeleteSessionRequest) (
+	out sdk.UnstableDeleteSessionResponse, err error) {
+	room := string(r.SessionId)
+	s.mu.Lock()
+	self := s.Self
+	s.mu.Unlock()
+	if !chat.ValidRoom(room) {
+		return out, invalid("there is no session %.80q", room)
+	}
+	err = os.Remove(s.folderFile(room))
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, invalid("no editor has opened the room %.80q; lethe rm --room removes a room", room)
+	}
+	if err != nil {
+		return out, refused(err)
+	}
+	s.put(r.SessionId, nil)
+	if self.Self != "" {
+		err = chat.Unsubscribe(self.Subs(), room)
+	}
+	return out, refused(err)
 }
 
 // put replaces a session, or removes it for nil. The replaced session ends, and its room goes on.

@@ -95,7 +95,7 @@ func (s *server) Prompt(ctx context.Context, request sdk.PromptRequest) (sdk.Pro
 	return sdk.PromptResponse{StopReason: reason}, refused(err)
 }
 
-// say says a text, and goes on until nothing is open that the editor's person can decide.
+// say says a text, and goes on until nothing is open that the editor's person can decide in the editor.
 func (s *session) say(ctx context.Context, text string) (sdk.StopReason, error) {
 	line, err := s.post(text)
 	for err == nil {
@@ -111,12 +111,18 @@ func (s *session) say(ctx context.Context, text string) (sdk.StopReason, error) 
 		case !s.mayChoose(reply.Question):
 			return cmp.Or(reasons[reply.Ended], sdk.StopReasonEndTurn), nil
 		}
-		choice, elsewhere := s.permission(ctx, *reply.Question)
+		ask := s.permission
+		if takesText(*reply.Question) {
+			ask = s.form
+		}
+		choice, elsewhere := s.choice(ctx, *reply.Question, ask)
 		switch {
 		case elsewhere != nil:
 			line = *elsewhere
 		case choice != "":
 			line, err = s.post(reply.Question.ID + " " + choice)
+		case takesText(*reply.Question): // it stays open, for the next prompt
+			return cmp.Or(reasons[reply.Ended], sdk.StopReasonEndTurn), nil
 		default: // the question stays open
 			return sdk.StopReasonCancelled, nil
 		}
@@ -124,12 +130,15 @@ func (s *session) say(ctx context.Context, text string) (sdk.StopReason, error) 
 	return "", err
 }
 
-// mayChoose reports whether a question has options, and the editor's person may choose one. The question may be nil.
+// mayChoose reports whether the editor can show a question, and its person may answer it. The question may be nil.
 func (s *session) mayChoose(q *chat.Question) bool {
-	if q == nil || len(q.Options) == 0 {
+	if q == nil {
 		return false
 	}
-	return q.MayAnswer(s.User, s.People)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	canShow := len(q.Options) > 0 || s.asks
+	return canShow && q.MayAnswer(s.User, s.People)
 }
 
 // post says a text to the identity, which is taken up where it does not run.
@@ -175,9 +184,11 @@ func (s *session) await(ctx context.Context, line chat.Line) (host.Reply, error)
 	}
 }
 
-// permission asks the editor's person. choice is their answer, or "". elsewhere is the answer's line, where somebody
-// was faster in another way.
-func (s *session) permission(ctx context.Context, question chat.Question) (choice string, elsewhere *chat.Line) {
+// choice asks the editor's person. choice is their answer, or "". elsewhere is the answer's line, where somebody was
+// faster in another way.
+func (s *session) choice(
+	ctx context.Context, question chat.Question, ask func(context.Context, chat.Question) string,
+) (choice string, elsewhere *chat.Line) {
 	asking, end := context.WithCancel(s.ctx)
 	defer end()
 	defer context.AfterFunc(ctx, end)()
@@ -185,14 +196,8 @@ func (s *session) permission(ctx context.Context, question chat.Question) (choic
 	go func() { // ends with asking
 		defer end()
 		defer close(said)
-		call := sdk.ToolCallUpdate{
-			ToolCallId: sdk.ToolCallId(question.ID), Title: sdk.Ptr(bridge.Clip(question.Text, 200)),
-			Status: sdk.Ptr(sdk.ToolCallStatusPending), Content: content(question.Text),
-		}
-		ask := sdk.RequestPermissionRequest{SessionId: s.id, Options: options(question), ToolCall: call}
-		resp, err := s.conn.RequestPermission(asking, ask)
-		if chosen := resp.Outcome.Selected; err == nil && chosen != nil {
-			said <- string(chosen.OptionId)
+		if answer := ask(asking, question); answer != "" {
+			said <- answer
 		}
 	}()
 	before, line := s.after, chat.Line{}
@@ -213,13 +218,50 @@ func (s *session) permission(ctx context.Context, question chat.Question) (choic
 	return <-said, nil
 }
 
+// permission has the editor's person choose an option; "" for none.
+func (s *session) permission(ctx context.Context, question chat.Question) string {
+	call := sdk.ToolCallUpdate{
+		ToolCallId: sdk.ToolCallId(question.ID), Title: sdk.Ptr(bridge.Clip(question.Text, 200)),
+		Status: sdk.Ptr(sdk.ToolCallStatusPending), Content: content(question.Text),
+	}
+	ask := sdk.RequestPermissionRequest{SessionId: s.id, Options: choices(question), ToolCall: call}
+	resp, err := s.conn.RequestPermission(ctx, ask)
+	if chosen := resp.Outcome.Selected; err == nil && chosen != nil {
+		return string(chosen.OptionId)
+	}
+	return ""
+}
+
+// takesText reports whether a question has no options.
+func takesText(question chat.Question) bool { return len(question.Options) == 0 }
+
+// form has the editor's person write an answer; "" for none.
+func (s *session) form(ctx context.Context, question chat.Question) string {
+	const field = "answer"
+	resp, err := s.conn.UnstableCreateElicitation(ctx, sdk.UnstableCreateElicitationRequest{
+		Form: &sdk.UnstableCreateElicitationForm{
+			Meta:    map[string]any{"sessionId": s.id}, // see scoped
+			Message: screen.Sanitize(question.Text),
+			RequestedSchema: sdk.UnstableElicitationSchema{
+				Type: "object", Required: []string{field},
+				Properties: map[string]any{field: map[string]any{"type": "string", "title": "Answer"}},
+			},
+		},
+	})
+	if err != nil || resp.Accept == nil {
+		return ""
+	}
+	answer, _ := resp.Accept.Content[field].(string)
+	return strings.TrimSpace(answer)
+}
+
 var optionKinds = map[string]sdk.PermissionOptionKind{
 	"no":     sdk.PermissionOptionKindRejectOnce,
 	"always": sdk.PermissionOptionKindAllowAlways,
 }
 
-// options returns the options of a question as an editor shows them.
-func options(q chat.Question) (list []sdk.PermissionOption) {
+// choices returns the options of a question as an editor shows them.
+func choices(q chat.Question) (list []sdk.PermissionOption) {
 	for _, name := range q.Options {
 		kind := cmp.Or(optionKinds[strings.ToLower(name)], sdk.PermissionOptionKindAllowOnce)
 		option := sdk.PermissionOption{Kind: kind, Name: screen.Sanitize(name), OptionId: sdk.PermissionOptionId(name)}

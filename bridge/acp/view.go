@@ -2,6 +2,7 @@ package acp
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,19 +19,21 @@ import (
 // piece, and what was sent cannot be taken back.
 type view struct {
 	*session
-	own  string // the hash of the line that the editor shows already
-	turn int    // the newest turn that answers the room
+	own   string // the hash of the line that the editor shows already
+	turn  int    // the newest turn that answers the room
+	model string // that the editor was told last; "" before a call
 
 	text, thinking events.Growing
 	output         map[string]string // of calls that run, the newest of it
 }
 
-func newView(s *session) *view {
-	v := &view{session: s, output: map[string]string{}}
-	if now, _ := status.Read(s.self.Dir); slices.Contains(now.Answering, s.room) {
-		v.turn = now.Turn + 1 // it is under way
+func newView(s *session) *view { return &view{session: s, output: map[string]string{}} }
+
+// underWay has the view show the rest of a turn that has begun already.
+func (v *view) underWay() {
+	if now, _ := status.Read(v.self.Dir); slices.Contains(now.Answering, v.room) {
+		v.turn = now.Turn + 1
 	}
-	return v
 }
 
 func (v *view) send(u sdk.SessionUpdate) {
@@ -96,7 +99,8 @@ func (v *view) event(happened events.Event) {
 	}
 }
 
-// usage shows how full the context is, and the cost with that of a call whose status is not written yet.
+// usage shows how full the context is, the model where it is another one, and the cost with that of a call whose status
+// is not written yet.
 func (v *view) usage(usd float64) {
 	now, err := status.Read(v.self.Dir)
 	if err != nil || now.ContextLimit <= 0 {
@@ -104,8 +108,25 @@ func (v *view) usage(usd float64) {
 	}
 	v.send(sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{
 		Used: now.ContextTokens - now.ContextAnswer, Size: now.ContextLimit - now.ContextAnswer,
-		Cost: &sdk.Cost{Amount: now.CostUSD + usd, Currency: "USD"},
+		Cost: &sdk.Cost{Amount: dollars(now.CostUSD + usd), Currency: "USD"},
 	}})
+	if before := v.model; before != "" && before != now.Model {
+		v.sendOptions()
+	}
+	v.model = now.Model
+}
+
+// dollars rounds a cost to a millionth.
+func dollars(usd float64) float64 { return math.Round(usd*1e6) / 1e6 }
+
+// sendOptions shows the options of the identity as they are.
+func (v *view) sendOptions() {
+	list, err := v.options()
+	if err != nil {
+		v.Log.Warn("the editor is not told the options", "error", err)
+		return
+	}
+	v.send(sdk.SessionUpdate{ConfigOptionUpdate: &sdk.SessionConfigOptionUpdate{ConfigOptions: list}})
 }
 
 func (v *view) message(event events.Event, here bool) {

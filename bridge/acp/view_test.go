@@ -15,11 +15,18 @@ import (
 )
 
 func TestOptions(t *testing.T) {
-	got := options(chat.Question{Options: []string{"once", "always", "No", "\x1b[2J"}})
+	got := choices(chat.Question{Options: []string{"once", "always", "No", "\x1b[2J"}})
 	if got[0].Kind != sdk.PermissionOptionKindAllowOnce || got[1].Kind != sdk.PermissionOptionKindAllowAlways ||
 		got[2].Kind != sdk.PermissionOptionKindRejectOnce ||
 		strings.Contains(got[3].Name, "\x1b") || got[3].OptionId != "\x1b[2J" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A cost has no more digits than it is known by.
+func TestCost(t *testing.T) {
+	if text, _ := json.Marshal(dollars(0.1 + 0.2)); string(text) != "0.3" {
+		t.Errorf("0.1 + 0.2 = %s", text)
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 )
 
 // editor is a client of lethe acp: the SDK's, over the pipes of a real process.
@@ -385,6 +388,80 @@ func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.Sess
 		t.Errorf("%s: %s", reason, shown)
 	}
 	second.closes(id)
+}
+
+// The protocol's own library, on which most editors are built.
+func TestEditorInJavaScript(t *testing.T) {
+	lethetest.Unraced(t)
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is missing: install it, and run npm ci in internal/test/js")
+	}
+	js := filepath.Join(lethetest.Root(t), "internal/test/js")
+	if _, err := os.Stat(filepath.Join(js, "node_modules/@agentclientprotocol/sdk")); err != nil {
+		t.Skip("the package @agentclientprotocol/sdk is missing: run npm ci in internal/test/js")
+	}
+	lethe, err := exec.LookPath("lethe")
+	lethetest.Must(t, err)
+	asks := rehearsal.Call{Name: "WAIT", Arguments: `{"question":"Which colour do you like?"}`}
+	model := rehearsal.New(rehearsal.Options{Script: []rehearsal.Step{
+		{Contains: "ask me which colour", Answer: &rehearsal.Answer{Calls: []rehearsal.Call{asks}}},
+	}})
+	server := httptest.NewServer(model)
+	defer server.Close()
+	home, dir := filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "My Project")
+	lethetest.Must(t, os.Mkdir(dir, 0o700))
+	config := fmt.Sprintf("[model]\nbase_url = %q\nname = \"deepseek-v4-pro\"\n", server.URL)
+	if !canConfine() {
+		config += "[tools]\nbash = \"trusted\"\n"
+	}
+	lethetest.Write(t, filepath.Join(home, "config.toml"), config)
+	cmd := exec.CommandContext(t.Context(), node, filepath.Join(js, "acp.mjs"))
+	cmd.Env = append(os.Environ(), "LETHE="+lethe, "LETHE_HOME="+home, "DIR="+dir, "HOME="+t.TempDir())
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	lethetest.Must(t, err)
+	var got struct {
+		Session, Login, Wrong, Unknown, Big, Kind, Dev, End, First, Again, Cancelled, Stderr string
+		Can, Has, Limited, Modelled, Ran, Loaded, Left                                       []string
+		Asked                                                                                []any
+		Exit, ExitOfFirst                                                                    int
+	}
+	lethetest.Must(t, json.Unmarshal(out, &got))
+	for _, check := range []struct {
+		what string
+		got  any
+		want string
+	}{
+		{"what the agent can", got.Can, "[close delete list resume]"},
+		{"a method of login", got.Login, `-32602 there is no method "nothing": no login is needed`},
+		{"the options", got.Has, "[model model deepseek-v4-pro limit undefined 100000]"},
+		{"another limit", got.Limited, "[deepseek-v4-pro 64000]"},
+		{"another model", got.Modelled, "[deepseek-v4-flash 64000]"},
+		{"a limit of words", got.Wrong, `-32602 a limit is a number of tokens, and not "many"`},
+		{"an unknown option", got.Unknown, `-32602 there is no option "colour"; there are model and limit`},
+		{"a question", got.Asked, "[Which colour do you like? true [answer]]"},
+		{"a prompt with a question", got.End, "end_turn"},
+		{"a request that is cancelled", got.Cancelled, "cancelled"},
+		{"calls", got.Ran, "[BASH echo hello WAIT Which colour do you like? BASH sleep 60]"},
+		{"calls of a session that is loaded", got.Loaded, fmt.Sprint(got.Ran)},
+		{"sessions without the deleted one", got.Left, "[dev]"},
+		{"a room that no editor has opened", got.Dev,
+			`-32602 no editor has opened the room "dev"; lethe rm --room removes a room`},
+		{"the end", got.ExitOfFirst, "0"},
+		{"the end by a message above all bounds", got.Exit, "1"},
+	} {
+		if text := fmt.Sprint(check.got); text != check.want {
+			t.Errorf("%s: %s, want %s", check.what, text, check.want)
+		}
+	}
+	lethetest.Words(t, got.Big, "-32602 the message has 11.5 MB, and may have 10.5 MB")
+	lethetest.Words(t, got.Kind, `-32602 a block of the prompt is of the kind "smell"`)
+	lethetest.Words(t, got.First, "servers of tools are not used: files, roof")
+	lethetest.Words(t, got.Again, "run echo hello", "gave: hello", "ask me which colour I like", "Which colour do you like?", "green")
+	lethetest.Words(t, got.Stderr, "the editor sent a message above 67.1 MB")
+	room := lethetest.Read(t, filepath.Join(home, "chats", got.Session+".md"))
+	lethetest.Words(t, room, " green")
 }
 
 // joined is what was shown without white space, and without the places where a text came in two pieces.

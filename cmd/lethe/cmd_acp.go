@@ -5,14 +5,17 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"lethe/agent/host"
+	"lethe/agent/llm"
 	"lethe/bridge/acp"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/guest"
+	"lethe/internal/secret"
 )
 
 func newACPCommand(app *cli.App) *cobra.Command {
@@ -61,9 +64,24 @@ func runACP(ctx context.Context, app *cli.App, args []string) error {
 		return acp.Run(ctx, acp.Config{
 			Self: id, Workspace: app.Settings.Tools.Workspace, Home: app.Home, Store: app.Look.Store,
 			User: app.Settings.UserName(), People: app.Settings.Deciders(), Log: guest.Log, In: app.In, Out: app.Out,
-			Open: open,
+			Models: offeredModels(app), Open: open,
 		})
 	})
+}
+
+// offeredModels lists the models that are known of the configured preset, which has a key.
+func offeredModels(app *cli.App) (names []string) {
+	preset := app.Preset()
+	if info, _ := llm.Preset(preset); app.Runs.Offline || secret.Value(info.KeyEnv) == "" {
+		return nil
+	}
+	for name := range app.Known() {
+		if llm.ParseName(name).Preset == preset {
+			names = append(names, llm.Settle(name, "", preset))
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // mayWorkIn reports whether tools may work in the folder of the editor: the folder of all of a person's files is no

@@ -1,0 +1,142 @@
+package acp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"lethe/blobs"
+)
+
+const (
+	maxLine = 10<<20 - 1 // bytes of a message: the library ends the connection at a longer one
+	maxHeld = 64 << 20   // bytes of a message that is read to be refused; a longer one ends the connection
+)
+
+// wire is the connection as the library sees it. It answers messages that the library cannot take, or would take for
+// others, and completes those that the library cannot write.
+type wire struct {
+	from *bufio.Reader
+	rest []byte // of a line, to be read
+	err  error  // behind it
+
+	mu sync.Mutex // held while a message is written
+	to io.Writer
+}
+
+// Read implements io.Reader.
+func (w *wire) Read(p []byte) (int, error) {
+	for len(w.rest) == 0 && w.err == nil {
+		w.next()
+	}
+	n := copy(p, w.rest)
+	w.rest = w.rest[n:]
+	if n == 0 {
+		return 0, w.err
+	}
+	return n, nil
+}
+
+// next reads a message.
+func (w *wire) next() {
+	var line []byte
+	for {
+		piece, err := w.from.ReadSlice('\n')
+		line = append(line, piece...)
+		if len(line) > maxHeld {
+			w.err = fmt.Errorf("the editor sent a message above %s", blobs.Size(maxHeld))
+			return
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if w.err = err; !w.refuses(line) {
+			w.rest = line
+		}
+		return
+	}
+}
+
+// blockKinds are the kinds of blocks that a prompt may hold.
+var blockKinds = []string{"text", "image", "audio", "resource_link", "resource"}
+
+// refuses answers a request that is too long, or has a block of an unknown kind, which the library takes for a text.
+func (w *wire) refuses(line []byte) bool {
+	isLong := len(line) > maxLine
+	if !isLong && !bytes.Contains(line, []byte(sdk.AgentMethodSessionPrompt)) {
+		return false
+	}
+	var request struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			Prompt []struct{ Type string }
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(line, &request); err != nil || request.Method == "" {
+		return isLong
+	}
+	why := ""
+	if isLong {
+		why = fmt.Sprintf("the message has %s, and may have %s; a picture or a file takes a third more than its size: "+
+			"make it smaller, or name its path", blobs.Size(int64(len(line))), blobs.Size(maxLine+1))
+	}
+	for _, block := range request.Params.Prompt {
+		if !slices.Contains(blockKinds, block.Type) {
+			why = fmt.Sprintf("a block of the prompt is of the kind %.40q; it can be one of: %s",
+				block.Type, strings.Join(blockKinds, ", "))
+		}
+	}
+	if why == "" {
+		return false
+	}
+	if len(request.ID) > 0 {
+		w.send(map[string]any{"jsonrpc": "2.0", "id": request.ID, "error": invalid("%s", why)})
+	}
+	return true
+}
+
+// Write implements io.Writer. It writes one message.
+func (w *wire) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(`"method":"`+sdk.ClientMethodElicitationCreate+`"`)) {
+		w.send(scoped(line))
+		return len(line), nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(line)
+}
+
+// scoped returns a question with its session, for which the library has no member: the session stands in _meta.
+func scoped(line []byte) any {
+	var message struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  string          `json:"method"`
+		Params  map[string]any  `json:"params"`
+	}
+	if err := json.Unmarshal(line, &message); err != nil {
+		return json.RawMessage(line)
+	}
+	if meta, ok := message.Params["_meta"].(map[string]any); ok {
+		message.Params["sessionId"] = meta["sessionId"]
+		delete(message.Params, "_meta")
+	}
+	return message
+}
+
+// send writes a message. An editor that is gone misses it, and nothing else is lost.
+func (w *wire) send(message any) {
+	line, _ := json.Marshal(message) // made of JSON
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, _ = w.to.Write(append(line, '\n'))
+}
