@@ -122,8 +122,8 @@ func Open(config Config) (opened *Bridge, err error) {
 // takeLock takes the bridge's lock, and writes the number of this process into it, for people.
 func (b *Bridge) takeLock(path string) error {
 	b.lock = durable.Lock(path)
-	// HealthOf holds the lock for an instant.
-	patience, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
+	// HealthOf holds the lock for an instant, or until its processor has time for it again.
+	patience, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	ok, err := b.lock.TryLockContext(patience, 10*time.Millisecond)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {

@@ -110,6 +110,9 @@ func (st *stage) start() *running {
 	go func() {
 		defer close(r.done)
 		r.err = Run(ctx, st.cfg)
+		if r.err != nil {
+			st.cfg.Log.Error("the bridge has ended", "error", r.err)
+		}
 	}()
 	st.t.Cleanup(func() { st.stop(r) })
 	return r
