@@ -6,7 +6,7 @@
 // The smallest use:
 //
 //	func main() {
-//		sandbox.Main() // first thing: BASH runs this binary again
+//		sandbox.Main() // first thing: readers of files run this binary again
 //		…
 //		set, err := tools.New(tools.Config{Home: home, AgentDir: dir, Rooms: view, Past: view})
 //		request.Tools = set.Schemas()

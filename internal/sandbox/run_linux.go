@@ -24,7 +24,9 @@ import (
 // dead, by whatever signal), supervise stops and kills all its descendants. It
 // stays outside the sandbox, so that no process in it can signal supervise.
 //
-// confine gives up privileges, applies the sandbox and executes the shell.
+// confine gives up privileges, applies the sandbox and executes the shell. It is a process, since a thread of supervise
+// that confined itself and started the shell would share the shell's Landlock domain: the command may tgkill(2) that
+// thread, which ends all of supervise, and a thread that ends first has PDEATHSIG kill the shell.
 //
 // supervise reads the order from its standard input, which stays open as long as the
 // command may run; confine reads it from file descriptor 3. They write their reports, in
@@ -48,11 +50,9 @@ const (
 	killGraceAlone = 10 * time.Second // after a deadline
 )
 
-// Main takes over the process when it was started as a helper of Run, and then
-// does not return. Call it first in main, and in TestMain of tests that run
-// commands.
-func Main() {
-	beWorker()
+// init takes over a process that was started as a helper of Run. Packages initialise as soon as those they import have,
+// in the order of their paths: a helper does not wait for most of the program, which would take longer than the rest.
+func init() {
 	if len(os.Args) != 2 || os.Args[0] != helperName {
 		return
 	}

@@ -15,9 +15,6 @@ import (
 	"time"
 )
 
-// Main takes over the process when it was started as a worker. There are no other helper processes on this system.
-func Main() { beWorker() }
-
 // HideEnvironment does nothing here: these systems show the environment of a
 // process to its own user only.
 func HideEnvironment() {}

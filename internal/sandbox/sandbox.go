@@ -2,7 +2,7 @@
 // seccomp confine them on Linux, or bubblewrap if the kernel's Landlock is too old; Seatbelt does on macOS.
 //
 //	func main() {
-//		sandbox.Main() // first thing: a command is started by running this binary again
+//		sandbox.Main() // first thing: a worker is this binary, run again
 //		…
 //		outcome, err := sandbox.Run(ctx, sandbox.Command{Line: "make", Dir: dir, Private: private, Confine: true}, out)
 //	}
@@ -77,8 +77,9 @@ const WorkerArg = "lethe-worker"
 // Worker is the main function of a worker process; it returns the exit code. Package worker sets it.
 var Worker func(name string) int
 
-// beWorker takes over the process when it was started as a worker, and then does not return.
-func beWorker() {
+// Main takes over the process when it was started as a worker, and then does not return. Call it first in main, and in
+// TestMain of tests that start workers. (Helpers take over before main.)
+func Main() {
 	asked := len(os.Args) == 3 && os.Args[1] == WorkerArg
 	if asked && Worker != nil {
 		os.Exit(Worker(os.Args[2]))
