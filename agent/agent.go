@@ -217,7 +217,10 @@ func (a *Agent) happened(e life.Event) {
 func (a *Agent) Join(t *children.Team) { a.view.Team = t }
 
 // Close releases the lock and the log. Run calls it too.
-func (a *Agent) Close() error { return a.journal.Close() }
+func (a *Agent) Close() error {
+	a.thinker.space.Close()
+	return a.journal.Close()
+}
 
 // minPage is the least that a page of an original shows, in weighted characters, however many are asked for at once.
 const minPage = 200

@@ -13,6 +13,7 @@ import (
 	"lethe/agent/prompt"
 	"lethe/agent/status"
 	"lethe/compactor/recall"
+	"lethe/internal/durable"
 	"lethe/internal/secret"
 	"lethe/life"
 	"lethe/life/event"
@@ -31,7 +32,8 @@ type thinker struct {
 	rendering prompt.Rendering // of the State
 
 	outage  outage
-	triedIn int // the epoch of the last try of a model that is away
+	space   durable.Space // for an answer
+	triedIn int           // the epoch of the last try of a model that is away
 	triedAt time.Time
 
 	// Of the answer that is awaited. The goroutine of the call writes streamed, which others read when it has ended.
@@ -49,7 +51,7 @@ type thinker struct {
 func newThinker(view *part.View, cfg *Config, held *journal.Journal, wallet *budget.Wallet) *thinker {
 	t := &thinker{
 		View: view, cfg: cfg, life: held.Log, spending: &held.Spending, wallet: wallet,
-		estimate: prompt.Estimator(held.State),
+		estimate: prompt.Estimator(held.State), space: durable.Space{Dir: view.ID.Dir, Size: answerBytes},
 	}
 	t.reader = prompt.Reader{
 		Store: view.Store, Put: held.Put, Roots: append([]string{view.Tools.Workspace}, view.Tools.ExtraRoots...),

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"lethe/agent/llm"
-	"lethe/internal/durable"
 	"lethe/life/event"
 )
 
@@ -73,7 +72,7 @@ const (
 )
 
 // writable returns why an answer of the model could not be written down now. Any goroutine may call it.
-func (t *thinker) writable() error { return durable.Space(t.ID.Dir, answerBytes) }
+func (t *thinker) writable() error { return t.space.Look() }
 
 // canRecord reports whether the model may be asked: an answer that could not be
 // written down would be paid for, thrown away and asked for again.

@@ -30,17 +30,21 @@ func syncAll(dir string) error {
 	return os.NewSyscallError("syncfs "+dir, unix.Syncfs(int(d.Fd())))
 }
 
-// allocate makes the file system allocate size bytes for a nameless file in dir, and frees them.
-func allocate(dir string, size int) error {
-	file, err := os.OpenFile(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_NONBLOCK, 0o600)
+// allocate makes the file system allocate Size bytes for a nameless file in Dir, and frees them.
+func (s *Space) allocate() (err error) {
+	if s.file == nil {
+		s.file, err = os.OpenFile(s.Dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_NONBLOCK, 0o600)
+		if err != nil {
+			return err
+		}
+	}
+	for err = unix.EINTR; err == unix.EINTR; {
+		err = unix.Fallocate(int(s.file.Fd()), 0, 0, int64(s.Size))
+	}
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	for err = unix.EINTR; err == unix.EINTR; {
-		err = unix.Fallocate(int(file.Fd()), 0, 0, int64(size))
-	}
-	return err
+	return s.file.Truncate(0)
 }
 
 // exchange swaps the names a and b, atomically.

@@ -25,7 +25,7 @@ func syncAll(dir string) error {
 }
 
 // allocate returns ErrUnsupported here.
-func allocate(string, int) error { return errors.ErrUnsupported }
+func (s *Space) allocate() error { return errors.ErrUnsupported }
 
 // exchange returns ErrUnsupported here.
 func exchange(_, _ string) error { return errors.ErrUnsupported }

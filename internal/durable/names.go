@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 )
 
@@ -172,22 +173,48 @@ func Move(dir *os.Root, name, to string) error {
 	return nil
 }
 
-// Space returns nil if a file of size bytes could be written into dir now. It makes the file
-// system allocate one, since the number of free blocks tells nothing about quotas or a read-only
-// file system; if the file system cannot allocate, it writes such a file and removes it. It calls
-// Fault with the op "reserve" and dir.
-func Space(dir string, size int) error {
-	err := step("reserve", dir, func() error {
-		err := allocate(dir, size)
+// Space tells whether a file of Size bytes could be written into Dir. Any goroutine may use it. Close it at the end:
+// it keeps a nameless file open, since making one for each look takes ten times as long.
+type Space struct {
+	Dir  string
+	Size int
+
+	mu   sync.Mutex
+	file *os.File // empty; nil before the first look, and where the last one failed
+}
+
+// Look returns nil if such a file could be written now. It makes the file system allocate one, since the number of
+// free blocks tells nothing about quotas or a read-only file system; if the file system cannot allocate, it writes such
+// a file and removes it. It calls Fault with the op "reserve" and Dir.
+func (s *Space) Look() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := step("reserve", s.Dir, func() error {
+		err := s.allocate()
 		if errors.Is(err, errors.ErrUnsupported) {
-			err = occupy(dir, size)
+			err = occupy(s.Dir, s.Size)
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("write to %s: %w", dir, err)
+		s.close()
+		return fmt.Errorf("write to %s: %w", s.Dir, err)
 	}
 	return nil
+}
+
+// Close closes what Look keeps open.
+func (s *Space) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.close()
+}
+
+func (s *Space) close() {
+	if s.file != nil {
+		s.file.Close()
+		s.file = nil
+	}
 }
 
 // occupy writes a file of size bytes into dir and removes it.

@@ -15,15 +15,21 @@ func TestSpace(t *testing.T) {
 		t.Skip("no small file system can be mounted here: ", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	reserved := map[string]func(string, int) error{"allocated": Space, "written": occupy}
+	kept := &Space{Dir: dir, Size: 1 << 20}
+	t.Cleanup(kept.Close)
+	reserved := map[string]func() error{
+		"allocated": (&Space{Dir: dir, Size: 1 << 20}).Look, "once more": kept.Look,
+		"written": func() error { return occupy(dir, 1<<20) },
+	}
+	must(t, kept.Look())
 	for how, space := range reserved {
-		if err := space(dir, 1<<20); err != nil {
+		if err := space(); err != nil {
 			t.Errorf("%s: 2 MiB are free: %v", how, err)
 		}
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "much"), make([]byte, 3<<19), 0o600))
 	for how, space := range reserved {
-		if err := space(dir, 1<<20); !errors.Is(err, syscall.ENOSPC) {
+		if err := space(); !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s: half of it is free: %v", how, err)
 		}
 	}
@@ -31,7 +37,7 @@ func TestSpace(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	must(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
-	if err := Space(dir, 1); !errors.Is(err, syscall.EROFS) {
+	if err := kept.Look(); !errors.Is(err, syscall.EROFS) {
 		t.Errorf("it is read-only: %v", err)
 	}
 }

@@ -235,7 +235,9 @@ func (x Exam) disk(dir string) {
 		err = behaves(temp)
 	}
 	if err == nil {
-		err = durable.Space(temp, 1<<20) // as before each call of a model
+		space := durable.Space{Dir: temp, Size: 1 << 20} // as before each call of a model
+		err = space.Look()
+		space.Close()
 	}
 	write := (time.Since(began) / 5).Round(100 * time.Microsecond)
 	x.check(err, "file system", "df -hT "+dir+"; ls -ld "+dir,
