@@ -134,7 +134,7 @@ func (s sender) Send(ctx context.Context, _ bridge.Peer, part bridge.Part) error
 		if failed := Remove(s.Dir, s.ID); failed != nil {
 			return failed
 		}
-		return err
+		return fmt.Errorf("%w: %w", bridge.ErrUnreachable, err) // else it is sent again until the loop knows
 	case seconds > 0:
 		return &bridge.LaterError{After: min(time.Duration(seconds)*time.Second, time.Hour), Err: err}
 	case code == http.StatusTooManyRequests || code/100 == 5:
