@@ -227,7 +227,7 @@ func (p *Page) Text(selector string) string {
 }
 
 // patience is how long a step may take that takes milliseconds on an idle machine.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Until waits until a JavaScript condition holds, in this document or in one that follows it.
 func (p *Page) Until(condition string) {
