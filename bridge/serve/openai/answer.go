@@ -83,9 +83,9 @@ func (t *turn) said(event events.Event) {
 	aside := event.Room == "" && len(event.Rooms) == 0
 	switch {
 	case event.InRoom(t.room):
-		event.Text = t.whole(event)
+		event.Text = t.format.only(t.whole(event))
 		t.say(event)
-	case !t.streams || !begun:
+	case !t.streams || !begun || t.format.isJSON():
 	case aside:
 		t.say(event)
 	}
@@ -114,6 +114,7 @@ type answer struct {
 	id, model     string
 	created       int64
 	streams, ends bool // piece by piece; and with the usage at the end
+	format        format
 	w             http.ResponseWriter
 
 	content, thinking flow
@@ -125,7 +126,7 @@ type answer struct {
 func newAnswer(w http.ResponseWriter, q request) *answer {
 	return &answer{
 		w: w, id: "chatcmpl-" + rand.Text(), model: q.Model, created: time.Now().Unix(),
-		streams: q.Stream, ends: q.StreamOptions.IncludeUsage,
+		streams: q.Stream, ends: q.StreamOptions.IncludeUsage, format: q.Format,
 	}
 }
 
@@ -135,7 +136,8 @@ func (a *answer) think(e events.Event) { a.tell("reasoning_content", &a.thinking
 // tell tells the text of an event. Pieces of it are for a client that wants them.
 func (a *answer) tell(kind string, f *flow, event events.Event) {
 	delta := event.Type == events.ThinkingDelta || event.Type == events.MessageDelta
-	if delta && !a.streams {
+	inPieces := a.streams && !a.format.isJSON() // a fence around JSON is seen in the whole
+	if delta && !inPieces {
 		return
 	}
 	more := f.More(event, !delta)

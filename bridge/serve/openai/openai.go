@@ -32,7 +32,7 @@ import (
 
 // Routes mounts the API below /v1.
 func Routes(mux *http.ServeMux, b *backend.Backend) {
-	h := &handler{Backend: b, host: host.Beside(b.Home.Home, b.Store, b.Watcher), taken: map[string]bool{}}
+	h := &handler{Backend: b, host: host.Beside(b.Home.Home, b.Store, b.Watcher), taken: map[string]time.Time{}}
 	for pattern, f := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /v1/models": h.models, "GET /v1/models/{model...}": h.model, "POST /v1/chat/completions": h.complete,
 	} {
@@ -49,7 +49,7 @@ type handler struct {
 	*backend.Backend
 	host  *host.Host
 	mu    sync.Mutex
-	taken map[string]bool // keys of requests whose answer a client has taken lately
+	taken map[string]time.Time // when a client has taken the answer to a request, by its key
 }
 
 // modelOf is an identity as /v1/models lists it.
@@ -110,6 +110,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Add("Lethe-Ignored", name)
 	}
 	out, conversation := newAnswer(w, completion), talkOf(messages)
+	conversation.system = strings.TrimSpace(conversation.system + "\n\n" + completion.Format.instruction())
 	if prompt, ok := taskOf(r, conversation); ok {
 		out.say(events.Event{Text: doTask(prompt)})
 		return out.finish(host.Reply{}, nil)
@@ -162,7 +163,7 @@ func (h *handler) took(key string) {
 	if len(h.taken) >= 1000 { // then all begins anew
 		clear(h.taken)
 	}
-	h.taken[key] = true
+	h.taken[key] = time.Now()
 }
 
 // join has an identity hear a room, and waits for that: it takes what stands there before for history, and obeys no
@@ -237,8 +238,12 @@ func (h *handler) await(ctx context.Context, asked *host.Asked, said backend.Sai
 	}
 }
 
-// key names what a request says. The same request is a retry for an hour, until its answer was taken; after
-// that the client asks anew. A client that names its requests decides that itself.
+// againTime bounds how long after an answer in JSON the same request gets it once more: a program that cannot read the
+// answer sends the request again at once. Where people read, the same request means that they want another answer.
+const againTime = 30 * time.Second
+
+// key names what a request says. The same request is a retry for an hour, until its answer was taken, and right behind
+// that; then the client asks anew. A client that names its requests decides that itself.
 func (h *handler) key(r *http.Request, id home.Identity, room, user string, q request) string {
 	var same bytes.Buffer
 	_ = json.Compact(&same, q.Messages) // it was read
@@ -256,13 +261,23 @@ func (h *handler) key(r *http.Request, id home.Identity, room, user string, q re
 		said, _ := h.SaidBefore(last)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		untaken := !h.taken[last] && time.Since(said.At) < time.Hour
-		repeated := retry || untaken
+		taken, wasTaken := h.taken[last]
+		untaken := !wasTaken && time.Since(said.At) < time.Hour
+		isRecent := wasTaken && time.Since(taken) < againTime
+		rightBehind := isRecent && q.Format.isJSON() && h.isNewest(id, room, said)
+		repeated := retry || untaken || rightBehind
 		if repeated && last != "" {
 			return last
 		}
 		return key
 	}
+}
+
+// isNewest reports whether nobody but the identity has said something in a room since.
+func (h *handler) isNewest(id home.Identity, room string, said backend.Said) bool {
+	lines, err := chat.Before(chat.Path(h.Dir, room), -1, searched)
+	lines = slices.DeleteFunc(lines, func(line chat.Line) bool { return line.By(id.Name) })
+	return err == nil && len(lines) > 0 && lines[len(lines)-1].Hash == said.Hash
 }
 
 // maxText bounds the text of a line, which a room could not take whole.

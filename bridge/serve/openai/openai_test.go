@@ -150,9 +150,9 @@ func TestCompletions(t *testing.T) {
 			`,"tools":[],"tool_choice":"none"`:   "",
 			`,"tools":[{"type":"function"}]`:     "tools",
 			`,"functions":[{}],"function_call":"auto"`:                                                     "tools",
-			`,"tools":[{"type":"function"}],"tool_choice":"none","response_format":{"type":"json_object"}`: "response_format, tools",
+			`,"tools":[{"type":"function"}],"tool_choice":"none","response_format":{"type":"json_object"}`: "tools",
 			`,"tools":[{"type":"function"}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}},` +
-				`"response_format":{"type":"json_schema"},"stream":true`: "response_format, tools",
+				`"response_format":{"type":"json_schema","json_schema":{"schema":{}}},"stream":true`: "tools",
 		} {
 			resp := w.Do(t, "POST", "/v1/chat/completions", strings.TrimSuffix(body("ada/ignores", "what is 12*7?"), "}")+more+"}",
 				"Idempotency-Key: "+more)
@@ -229,6 +229,36 @@ func TestRetry(t *testing.T) {
 	}
 	if n := len(w.said("dev")); n != 2 {
 		t.Errorf("%q", w.said("dev"))
+	}
+}
+
+// A client that wants JSON gets it alone, and what it sends again at once is no new turn.
+func TestStructured(t *testing.T) {
+	told := rehearsal.Answer{Text: "```json\n{\"city\": \"Bern\"}\n```"}
+	w := begin(t, "", rehearsal.Step{Contains: "which city", Answer: &told, Times: -1})
+	format := `,"response_format":{"type":"json_schema","json_schema":{"name":"place","schema":{"required":["city"]}}}}`
+	ask := strings.TrimSuffix(body("ada/json", "which city?"), "}") + format
+	for range 7 {
+		if got := w.ask(ask); got != `{"city": "Bern"}` {
+			t.Fatalf("answered %q", got)
+		}
+	}
+	lines := w.said("json")
+	if len(lines) != 2 {
+		t.Errorf("%d lines: %q", len(lines), lines)
+	}
+	lethetest.Words(t, lines[0], `JSON`, `{"required":["city"]}`, "which city?")
+	streamed := w.stream(strings.TrimSuffix(body("ada/stream", "which city?"), "}") + format)
+	if streamed.content != `{"city": "Bern"}` {
+		t.Errorf("streamed %q", streamed.content)
+	}
+	// Something else between, or later: a new turn.
+	w.ask(body("ada/json", "what is 12*7?"))
+	w.ask(ask)
+	lethetest.Equal(t, "lines", len(w.said("json")), 6)
+	for _, wrong := range []string{`{"type":"yaml"}`, `{"type":"json_schema"}`, `{"type":"json_schema","json_schema":{"schema":7}}`} {
+		more := strings.TrimSuffix(body("ada/json", "hello"), "}") + `,"response_format":` + wrong + "}"
+		lethetest.Words(t, w.refused(400, more), "response_format")
 	}
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -30,24 +31,72 @@ type request struct {
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	User       string                `json:"user"`
-	N          int                   `json:"n"`
-	Tools      []json.RawMessage     `json:"tools"`
-	Functions  []json.RawMessage     `json:"functions"`
-	Choice     json.RawMessage       `json:"tool_choice"`
-	Call       json.RawMessage       `json:"function_call"` // the same of old clients
-	Audio      json.RawMessage       `json:"audio"`
-	Modalities []string              `json:"modalities"`
-	Format     struct{ Type string } `json:"response_format"`
+	User       string            `json:"user"`
+	N          int               `json:"n"`
+	Tools      []json.RawMessage `json:"tools"`
+	Functions  []json.RawMessage `json:"functions"`
+	Choice     json.RawMessage   `json:"tool_choice"`
+	Call       json.RawMessage   `json:"function_call"` // the same of old clients
+	Audio      json.RawMessage   `json:"audio"`
+	Modalities []string          `json:"modalities"`
+	Format     format            `json:"response_format"`
+}
+
+// format is the form of an answer that a client wants.
+type format struct {
+	Type       string
+	JSONSchema struct {
+		Schema json.RawMessage `json:"schema"`
+	} `json:"json_schema"`
+}
+
+// isJSON reports whether the answer is to be JSON.
+func (f format) isJSON() bool { return f.Type == "json_object" || f.Type == "json_schema" }
+
+// check refuses a form that an identity cannot be asked for.
+func (f format) check() error {
+	switch f.Type {
+	case "", "text", "json_object":
+		return nil
+	case "json_schema":
+		var schema map[string]any
+		if json.Unmarshal(f.JSONSchema.Schema, &schema) != nil || schema == nil {
+			return refuse("response_format.json_schema.schema has to be an object")
+		}
+		return nil
+	}
+	return refuse("response_format.type can be text, json_object or json_schema, and not %.40q", f.Type)
+}
+
+// instruction asks an identity for the form, as a system message does; "" for text.
+func (f format) instruction() string {
+	switch f.Type {
+	case "json_object":
+		return "Answer with one JSON object alone, without any other text."
+	case "json_schema":
+		var schema bytes.Buffer
+		_ = json.Compact(&schema, f.JSONSchema.Schema) // checked
+		return "Answer with one JSON value alone, without any other text, by this JSON Schema: " + schema.String()
+	}
+	return ""
+}
+
+// fence finds the code fence that models put around JSON.
+var fence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?s)\\A\\s*```(?:json)?\n(.*?)\n?```\\s*\\z") })
+
+// only returns the JSON of an answer that stands in a code fence, and another answer as it is.
+func (f format) only(text string) string {
+	found := fence().FindStringSubmatch(text)
+	if f.isJSON() && found != nil && json.Valid([]byte(found[1])) {
+		return found[1]
+	}
+	return text
 }
 
 // ignored names the members that an identity cannot do, and can answer without.
 func (q request) ignored() (names []string) {
 	if len(q.Tools)+len(q.Functions) > 0 {
 		names = append(names, "tools")
-	}
-	if q.Format.Type != "" && q.Format.Type != "text" {
-		names = append(names, "response_format")
 	}
 	return names
 }
@@ -102,6 +151,9 @@ func read(r *http.Request) (completion request, messages []message, err error) {
 	}
 	if err := json.Unmarshal(body, &completion); err != nil {
 		return completion, nil, refuse("the body is not a completion request in JSON: %v", err)
+	}
+	if err := completion.Format.check(); err != nil {
+		return completion, nil, err
 	}
 	textOnly := len(completion.Modalities) == 0 || slices.Equal(completion.Modalities, []string{"text"})
 	switch {
