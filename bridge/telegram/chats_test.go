@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -81,5 +82,27 @@ func TestDamagedChats(t *testing.T) {
 		equal(t, "kept files", len(kept), 1)
 		lethetest.Holds(t, kept[0], content)
 		equal(t, "warnings", strings.Count(log.String(), "chats cannot be read"), 1)
+	}
+}
+
+// A bridge beside three state files that cannot be understood keeps them once, and talks all the same.
+func TestDamagedAtTheStart(t *testing.T) {
+	for _, content := range []string{"", "{", `{"version":2}`, "\x00\x00"} {
+		t.Run(fmt.Sprintf("%q", content), func(t *testing.T) {
+			st := newStage(t)
+			ada := st.ada()
+			chats := st.file("chats.json")
+			for _, path := range []string{chats, st.file("inbox.jsonl"), st.file("peers/" + id(ada.dm.ID) + ".json")} {
+				lethetest.Write(t, path, content)
+			}
+			lethetest.Must(t, st.stop(ada.greets()))
+			st.start()
+			st.answers("dev", "hello")
+			st.sent(ada.dm, 1)
+			kept, _ := filepath.Glob(chats + ".damaged-*")
+			equal(t, "kept files", len(kept), 1)
+			lethetest.Holds(t, kept[0], content)
+			has(t, "log", st.log.String(), "chats cannot be read")
+		})
 	}
 }

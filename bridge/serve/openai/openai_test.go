@@ -232,6 +232,21 @@ func TestRetry(t *testing.T) {
 	}
 }
 
+// Text beside calls is a paragraph of a stream, and no answer.
+func TestTextBesideCalls(t *testing.T) {
+	look := rehearsal.Step{Contains: "look around", Times: 2, Answer: &rehearsal.Answer{
+		Text: "I look around first.", Calls: []rehearsal.Call{{Name: "BASH", Arguments: `{"command":"echo found"}`}},
+	}}
+	w := begin(t, "", look)
+	whole := w.ask(body("ada/whole", "look around"))
+	got := w.stream(body("ada/dev", "look around"))
+	if got.content != "I look around first.\n\n"+whole {
+		t.Errorf("a stream of %q, and an answer %q", got.content, whole)
+	}
+	w.ask(body("ada/dev", "look around", got.content, "what is 1+1?"))
+	w.room("dev", "you: look around", "ada: "+whole, "you: what is 1+1?", "ada: 1+1 = 2")
+}
+
 // A client that wants JSON gets it alone, and what it sends again at once is no new turn.
 func TestStructured(t *testing.T) {
 	told := rehearsal.Answer{Text: "```json\n{\"city\": \"Bern\"}\n```"}
