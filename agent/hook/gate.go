@@ -31,6 +31,7 @@ func ReadSchema(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal(schema, &s); err != nil {
 		return nil, errors.New("the schema is not a JSON Schema: it has to be one JSON object")
 	}
+	s.Schema = versionOf(s.Schema)
 	text, err := json.Marshal(s) // with its keys as the library reads them
 	if err != nil {
 		return nil, fmt.Errorf("the schema is not a JSON Schema: %w", err)
@@ -43,6 +44,15 @@ func ReadSchema(schema json.RawMessage) (*jsonschema.Resolved, error) {
 		err = fmt.Errorf("the schema is not a JSON Schema: %w", err)
 	}
 	return r, err
+}
+
+// versionOf returns the name that the library knows for a version of JSON Schema: draft-07 reads those before it, and
+// the newest one, which has no name here, all others.
+func versionOf(name string) string {
+	if strings.Contains(name, "/draft-0") {
+		return "http://json-schema.org/draft-07/schema#"
+	}
+	return ""
 }
 
 // Fits returns why a text does not fit the schema, or "".

@@ -21,3 +21,19 @@ func TestGateIsValid(t *testing.T) {
 		}
 	}
 }
+
+// A schema is read by what it means, whichever version it names.
+func TestVersionOfAGate(t *testing.T) {
+	for _, version := range []string{
+		"http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema",
+		"https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema#", "urn:unknown",
+	} {
+		gate := hook.Gate{Schema: []byte(`{"$schema":"` + version + `","type":"object","required":["a"]}`)}
+		if why := gate.Fits(`{"a":1}`); why != "" {
+			t.Errorf("%s: %s", version, why)
+		}
+		if gate.Fits(`{}`) == "" {
+			t.Errorf("%s: the schema holds nothing", version)
+		}
+	}
+}

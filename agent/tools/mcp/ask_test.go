@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,30 @@ import (
 
 	"lethe/internal/test/lethetest"
 )
+
+// The schema of a question is read by what it means, whichever version it names.
+func TestVersionsOfSchemas(t *testing.T) {
+	confined(t)
+	for _, version := range []string{
+		"", "http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-07/schema#",
+		"https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema#", "urn:unknown",
+	} {
+		server := actAs("good")
+		server.Env = map[string]string{"SCHEMA": version}
+		s := servers(t, t.TempDir(), map[string]Server{"new": server})
+		use(s, "new/confirm", `{"text":"all"}`)
+		const yes = `{"question":"Really delete all?","action":"accept","content":{"why":"spring"}}`
+		if got := use(s, "new/answer", yes); got != "accept, since spring" {
+			t.Errorf("%q: %s", version, got)
+		}
+	}
+	const wrong = `{"question":"Really delete all?","action":"accept","content":{"why":7}}`
+	s := servers(t, t.TempDir(), map[string]Server{"new": actAs("good")})
+	use(s, "new/confirm", `{"text":"all"}`)
+	if got := use(s, "new/answer", wrong); !strings.Contains(got, "does not match requested schema") {
+		t.Errorf("a wrong answer: %s", got)
+	}
+}
 
 // A question that is open when the session ends is dismissed before that: by older protocols the server waits for the
 // answer, and would wait for ever.

@@ -65,7 +65,7 @@ func messages(log *slog.Logger, errors *tail) func([]byte) []byte {
 			return nil
 		}
 		if isMessage(text) {
-			return exact(line)
+			return readable(line)
 		}
 		if !warned {
 			warned = true
@@ -92,6 +92,51 @@ func isMessage(line []byte) bool {
 	return !slices.ContainsFunc(list, func(m message) bool { return m.Version == "" })
 }
 
+// readable returns a message with the structured content exact, and its questions unversioned.
+func readable(line []byte) []byte { return unversioned(exact(line)) }
+
+// unversioned returns a message whose questions name no version of JSON Schema: the library refuses all answers by a
+// version that it does not know, and the few keywords that a question may have mean the same in each.
+func unversioned(line []byte) []byte {
+	isVersioned := bytes.Contains(line, []byte(`"requestedSchema"`)) && bytes.Contains(line, []byte(`"$schema"`))
+	if !isVersioned {
+		return line
+	}
+	text, isEvent := bytes.CutPrefix(line, []byte("data:"))
+	message, ok := decode(string(text))
+	if !ok {
+		return line
+	}
+	dropVersions(message)
+	return encoded(message, isEvent)
+}
+
+// dropVersions takes the versions out of the schemas of questions.
+func dropVersions(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		if schema, ok := v["requestedSchema"].(map[string]any); ok {
+			delete(schema, "$schema")
+		}
+		for _, inner := range v {
+			dropVersions(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			dropVersions(inner)
+		}
+	}
+}
+
+// encoded returns a message as a line, or as an event's.
+func encoded(message any, isEvent bool) []byte {
+	out, _ := json.Marshal(message) // it was read from JSON: cannot fail
+	if isEvent {
+		out = append([]byte("data: "), out...)
+	}
+	return append(out, '\n')
+}
+
 // exact returns a message in whose result structuredContent is a string with the JSON that the server sent: the library
 // would read numbers as floats, and lose digits. The line may be an event's.
 func exact(line []byte) []byte {
@@ -109,9 +154,5 @@ func exact(line []byte) []byte {
 	}
 	result["structuredContent"], _ = json.Marshal(string(data)) // these were read from JSON: they cannot fail
 	message["result"], _ = json.Marshal(result)
-	out, _ := json.Marshal(message)
-	if isEvent {
-		out = append([]byte("data: "), out...)
-	}
-	return append(out, '\n')
+	return encoded(message, isEvent)
 }

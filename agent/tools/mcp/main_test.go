@@ -34,6 +34,7 @@ var acts map[string]func(args []string)
 func init() {
 	acts = map[string]func(args []string){
 		"good":    func([]string) { serve(newServer()) },
+		"slow":    func([]string) { time.Sleep(1500 * time.Millisecond); serve(newServer()) },
 		"host":    actAsHost,
 		"silent":  func([]string) { select {} },
 		"garbage": func([]string) { fmt.Println("Welcome to my server!"); select {} },
@@ -107,12 +108,19 @@ func newServer() *sdk.Server {
 	add("confirm", func(_ context.Context, r *sdk.CallToolRequest, in text) (*sdk.CallToolResult, any, error) {
 		const ask = "sure"
 		if len(r.Params.InputResponses) == 0 {
-			schema := json.RawMessage(`{"type":"object","properties":{"why":{"type":"string"}}}`)
+			schema := json.RawMessage(`{"$schema":"` + os.Getenv("SCHEMA") + `","type":"object","properties":{"why":{"type":"string"}}}`)
 			question := &sdk.ElicitParams{Message: "Really delete " + in.Text + "?", RequestedSchema: schema}
 			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{ask: question}}, nil, nil
 		}
 		answer := r.Params.InputResponses[ask].(*sdk.ElicitResult)
 		return say("%s, since %v", answer.Action, answer.Content["why"]), nil, nil
+	})
+	add("rounds", func(context.Context, *sdk.CallToolRequest, text) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{}, RequestState: "again"}, nil, nil
+	})
+	add("offers", func(_ context.Context, r *sdk.CallToolRequest, _ text) (*sdk.CallToolResult, any, error) {
+		can, _ := json.Marshal(r.Session.InitializeParams().Capabilities.Elicitation)
+		return say("elicitation %s", can), nil, nil
 	})
 	add("hang", func(ctx context.Context, _ *sdk.CallToolRequest, _ text) (*sdk.CallToolResult, any, error) {
 		<-ctx.Done()

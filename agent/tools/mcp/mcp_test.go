@@ -31,7 +31,8 @@ func names(items []catalogue.Item) string {
 	return strings.Join(all, " ")
 }
 
-const goodTools = "good/confirm good/crash good/echo good/fail good/figures good/files good/hang good/look good/more"
+const goodTools = "good/confirm good/crash good/echo good/fail good/figures good/files good/hang good/look good/more " +
+	"good/offers good/rounds"
 
 // Nothing runs before it is asked; what it said then is known to the next program, which starts nothing either.
 func TestListing(t *testing.T) {
@@ -233,6 +234,37 @@ func TestOlder(t *testing.T) {
 	}
 }
 
+// A program that starts slowly, but within the time of a start, is used.
+func TestSlowStart(t *testing.T) {
+	confined(t)
+	s := servers(t, t.TempDir(), map[string]Server{"slow": actAs("slow")})
+	s.handshake = 2800 * time.Millisecond // half of it is for the newest protocol, and too short
+	if got := use(s, "slow/echo", `{"text":"x"}`); got != "you said x" {
+		t.Error(got)
+	}
+}
+
+// An error of the library is about a call, as long as the server answers a ping: it goes on in the same process.
+func TestPing(t *testing.T) {
+	confined(t)
+	s := servers(t, t.TempDir(), map[string]Server{"good": actAs("good")})
+	use(s, "good/echo", `{"text":"x"}`)
+	before := s.all[0].live
+	if got := use(s, "good/rounds", `{"text":""}`); !strings.HasPrefix(got, "error: ") {
+		t.Fatal(got)
+	}
+	if got := use(s, "good/echo", `{"text":"y"}`); got != "you said y" || s.all[0].live != before {
+		t.Errorf("a healthy server was stopped: %s", got)
+	}
+}
+
+// Servers hear that people answer by a form and by opening an address.
+func TestDeclared(t *testing.T) {
+	confined(t)
+	s := servers(t, t.TempDir(), map[string]Server{"good": actAs("good")})
+	lethetest.Words(t, use(s, "good/offers", `{"text":""}`), `"form":{}`, `"url":{}`)
+}
+
 // Calls in the pause after a failure neither lengthen it nor are told within each other.
 func TestPause(t *testing.T) {
 	confined(t)
@@ -328,7 +360,7 @@ func TestKilled(t *testing.T) {
 		lethetest.Must(t, err)
 		lethetest.Must(t, host.Start())
 		line, err := bufio.NewReader(out).ReadString('\n')
-		if line != fmt.Sprintln(45) {
+		if line != fmt.Sprintln(55) {
 			t.Error(line, err)
 		}
 		if n := running(word); n < 11 { // the host, five servers, their children

@@ -168,6 +168,6 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
 		answer.Body = http.MaxBytesReader(nil, answer.Body, maxMessage)
 	}
-	answer.Body = newLines(answer.Body, exact)
+	answer.Body = newLines(answer.Body, readable)
 	return answer, nil
 }

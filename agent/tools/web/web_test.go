@@ -34,6 +34,7 @@ drank of it, and were thereby stopped from forgetting, and gained all knowledge,
 <table><tr><th>River</th><th>Of</th></tr><tr><td>Styx</td><td>hate</td></tr></table>
 <b style="color: red; font-size:0px">unseen 3</b><i style="max-height: 0.0em">unseen 4</i
 ><p style="position:absolute; left: -9999px">unseen 5</p><p style="opacity:0.5; font-size: 0.9em">pale: 10<sup>6</sup> m<del>m</del></p>
+<p style="opacity: 0; transition: opacity 1s">It fades in.</p>
 <img src="data:image/png;base64,AAAA"></article></div><div class="more"
 ><a href="/styx">Read on: how the river Styx was crossed by those who had no coin to
 give, and what became of them then</a></div><footer>Imprint</footer></body></html>`
@@ -84,7 +85,7 @@ func TestFetch(t *testing.T) {
 	if page.Title != "The river Lethe – News" || page.Date != "2026-01-31" {
 		t.Errorf("title %q, date %q", page.Title, page.Date)
 	}
-	lethetest.Words(t, string(page.Text), "Whoever drank", "[Hypnos]("+at+"/hypnos)", "| Styx  | hate |", "pale: 10^6 m~~m~~")
+	lethetest.Words(t, string(page.Text), "Whoever drank", "[Hypnos]("+at+"/hypnos)", "| Styx  | hate |", "pale: 10^6 m~~m~~", "It fades in.")
 	for _, not := range []string{"alert", "data:", "Imprint", "Home", "unseen", "Read on"} {
 		if strings.Contains(string(page.Text), not) {
 			t.Errorf("%s is in the text:\n%s", not, page.Text)
