@@ -14,6 +14,7 @@ import (
 	"lethe/agent/tools"
 	"lethe/agent/wake"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // Run lives until ctx ends, until a stop is asked for, or until something fails
@@ -60,6 +61,7 @@ func (a *Agent) begin() error {
 		a.thinker.billLost,
 		a.outbox.PostOwed,
 		a.caller.finishPending,
+		a.tellMissing,
 		a.keeper.checkFiles,
 		a.listener.FollowLinks,
 	); err != nil {
@@ -76,6 +78,18 @@ func (a *Agent) begin() error {
 		a.cfg.Ready(a.view.ID)
 	}
 	return nil
+}
+
+// tellMissing tells the identity, once, which files of its workspace stayed at the host that it was taken from.
+func (a *Agent) tellMissing() error {
+	names := a.journal.Missing()
+	if len(names) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("You go on at another host. Of your workspace these files are not here: %s.",
+		strings.Join(names, ", "))
+	told := mind.Text{Name: "workspace", Body: fmt.Appendf(nil, "%d %s", a.view.State.Custody, text)}
+	return a.view.Tell("workspace", told, "files that are not here", text)
 }
 
 // advance is one round of the loop: it does the next thing that is due, and reports whether more may be.

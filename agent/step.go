@@ -143,6 +143,7 @@ func (a *Agent) recordReply(ctx context.Context, got thought, verdict hook.Verdi
 		note := mind.RefusedText + ": " + verdict.Why + "\nSet this right and answer again."
 		behind = []part.Record{part.Noted("refused", "answer refused", note)}
 	} else {
+		a.journal.Snapshot() // what the answer speaks of is stored before it is said
 		reply.Caveat = verdict.Caveat()
 		reply.Posting = a.answering(strings.TrimSpace(blobs.Unescape(answer.Text) + reply.Caveat))
 	}

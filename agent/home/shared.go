@@ -47,6 +47,10 @@ type Tenure interface {
 	// Ship makes what the log has more than the store durable there, with texts that it names. Nothing rests on a line
 	// before.
 	Ship(ctx context.Context, texts []blobs.Hash) error
+	// Snapshot stores the workspace as it is now; the next Ship tells the other hosts.
+	Snapshot(ctx context.Context)
+	// Missing returns the names of files of the workspace that stayed at another host, since this one took the life.
+	Missing() []string
 	// Check makes sure that no other host has taken the life since the store was last asked, unless that was just now.
 	Check(ctx context.Context) error
 	// Erased has the store hold the same as this host, after an erasure, and nothing else.

@@ -229,6 +229,21 @@ func (j *Journal) ship(events []prepared) error {
 // Until has Commit wait for a store of the hosts that is away until ctx ends.
 func (j *Journal) Until(ctx context.Context) { j.until = ctx }
 
+// Snapshot has the next commit tell other hosts of the workspace as it is now.
+func (j *Journal) Snapshot() {
+	if j.custody != nil {
+		j.custody.Snapshot(j.until)
+	}
+}
+
+// Missing returns the names of files of the workspace that stayed at another host, since this one took the life.
+func (j *Journal) Missing() []string {
+	if j.custody == nil {
+		return nil
+	}
+	return j.custody.Missing()
+}
+
 // Check makes sure that this host still has the life, before something is done that cannot be undone.
 func (j *Journal) Check(ctx context.Context) error {
 	if j.custody == nil {

@@ -23,6 +23,7 @@ import (
 	"lethe/internal/test/memstore"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // alone has an identity live on at a host whose configuration has no [share].
@@ -382,4 +383,74 @@ func TestOwnComesLate(t *testing.T) {
 	})
 	a.held(ada, func(j *journal.Journal) { a.notes(j, "three") })
 	a.sound(ada, "one", "two", "three")
+}
+
+// The store knows which files of a workspace it lacks: the ones that were changed since it was stored, and the ones that
+// are never stored. A host that takes the life says which of these are not here.
+func TestWorkspaceIsNamed(t *testing.T) {
+	t.Parallel()
+	_, a, b, ada := two(t)
+	a.Most = 100
+	write := func(name, text string) { lethetest.Write(t, filepath.Join(ada.Dir, "workspace", name), text) }
+	names := func(want ...string) {
+		t.Helper()
+		lethetest.Equal(t, "names", strings.Join(a.last.at.Unsaved, "|"), strings.Join(want, "|"))
+	}
+	call := func(j *journal.Journal) {
+		t.Helper()
+		id := mind.EntryID(j.State.Next) + ".1"
+		answer := mind.Answer{Calls: []mind.AnswerCall{mind.RepairCall("BASH", "{}")}}
+		lethetest.Must(t, j.Commit(journal.Told(event.Reply{Turn: 1}, "reply", answer.Encode()),
+			journal.Record{Event: event.Call{ID: id, Tool: "BASH"}}))
+		lethetest.Must(t, j.Commit(journal.Told(event.Result{ID: id, Tool: "BASH", Status: "ok"}, "result", "done")))
+	}
+	a.held(ada, func(j *journal.Journal) {
+		write("stored", "one")
+		write(".gitignore", "left\n")
+		write("left/x", "object")
+		write("large", strings.Repeat("x", 101))
+		lethetest.Must(t, os.Symlink("/etc/passwd", filepath.Join(ada.Dir, "workspace", "link")))
+		j.Snapshot()
+		lethetest.Must(t, j.Commit(note("one")))
+		names("large", "left/", "link")
+		lethetest.Must(t, j.Commit(note("two")))
+		write("stored", "two")
+		write("new", "new")
+		call(j)
+		names("large", "left/", "link", "new", "stored")
+	})
+	lethetest.Must(t, b.take(ada))
+	there := filepath.Join(b.Home.Identity(ada.Self, "ada").Dir, "workspace")
+	b.held(ada, func(*journal.Journal) {})
+	lethetest.Equal(t, "missing", strings.Join(b.last.Missing(), "|"), "large|left/|link|new|stored (an older version is here)")
+	lethetest.Holds(t, filepath.Join(there, "stored"), "one")
+}
+
+// A workspace of any size names a bounded number of files, and reads a file again only if it looks changed.
+func TestWorkspaceIsScannedAgain(t *testing.T) {
+	t.Parallel()
+	w := &workspace{dir: lethetest.Dir(t), most: 1 << 20}
+	old := time.Now().Add(-time.Hour)
+	for n := range 2 * mostLeft {
+		path := filepath.Join(w.dir, fmt.Sprintf("%03d", n))
+		lethetest.Write(t, path, fmt.Sprint(n))
+		lethetest.Must(t, os.Chtimes(path, old, old))
+	}
+	_, err := w.scan(nil, nil)
+	lethetest.Must(t, err)
+	if left := w.lacking(); len(left) != mostLeft || left[mostLeft-1] != "and others" {
+		t.Errorf("%q", left)
+	}
+	stored := 0
+	put := func(blobs.Hash, []byte) error { stored++; return nil }
+	list, err := w.scan(nil, put)
+	lethetest.Must(t, err)
+	lethetest.Equal(t, "stored", stored, 2*mostLeft)
+	lethetest.Must(t, os.Chmod(filepath.Join(w.dir, "000"), 0)) // who is not root could not read it
+	lethetest.Write(t, filepath.Join(w.dir, "001"), "7")        // as long as before
+	again, err := w.scan(list, put)
+	lethetest.Must(t, err)
+	if stored != 2*mostLeft || bytes.Equal(list, again) || len(w.lacking()) > 0 {
+		t.Errorf("%d stored, %q left:\n%s", stored, w.lacking(), again)
+	}
 }

@@ -2,7 +2,6 @@ package lives
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,9 +16,6 @@ import (
 func (c *Tenure) Erased(ctx context.Context) error {
 	c.beside.Wait()
 	err := c.storeWorkspace(ctx)
-	if errors.Is(err, ErrLargeWorkspace) {
-		err = durable.Remove(filepath.Join(c.id.Dir, workspaceFile))
-	}
 	old := c.at.N
 	c.files.known = map[string]blobs.Hash{} // earlier ones are left out
 	if err == nil {

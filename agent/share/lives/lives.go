@@ -74,7 +74,9 @@ type position struct {
 	Stopped bool                  `json:"stopped,omitempty"`
 	Files   map[string]blobs.Hash `json:"files"`
 	Packed  int                   `json:"packed,omitempty"`
-	Stale   map[string]bool       `json:"stale,omitempty"` // hashes and names in workspace.list before
+	Stale   map[string]bool       `json:"stale,omitempty"`   // hashes and names in workspace.list before
+	Unsaved []string              `json:"unsaved,omitempty"` // as Segment has it
+	Missing []string              `json:"missing,omitempty"` // of Unsaved, when the life was taken
 }
 
 func positionFile(id home.Identity) string { return filepath.Join(id.Dir, "shared.json") }
@@ -103,7 +105,7 @@ func (c *Tenure) mine() bool { return c.at.Host.ID == c.lives.Host.ID }
 func (l *Lives) tenure(ctx context.Context, id home.Identity, store *blobs.Store) *Tenure {
 	c := &Tenure{
 		lives: l, id: id, store: store, files: files{id: id},
-		workspace: workspace{filepath.Join(id.Dir, "workspace"), l.Most},
+		workspace: workspace{dir: filepath.Join(id.Dir, "workspace"), most: l.Most},
 	}
 	c.closed, c.close = context.WithCancel(context.WithoutCancel(ctx))
 	return c
@@ -220,6 +222,7 @@ func (c *Tenure) apply(ctx context.Context, segment Segment) error {
 		}
 		return nil
 	}
+	c.at.Unsaved = segment.Unsaved
 	if err := c.placeTexts(ctx, segment); err != nil {
 		return err
 	}

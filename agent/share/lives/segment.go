@@ -29,6 +29,8 @@ type Segment struct {
 	Blobs int          `json:"blobs"` // how many Texts there are
 	Large []blobs.Hash `json:"large,omitempty"`
 	Files []File       `json:"files,omitempty"` // of the identity's own that were changed
+	// Unsaved names files of the workspace that are not stored as they were at Host.
+	Unsaved []string `json:"unsaved,omitempty"`
 
 	Lines []byte    `json:"-"` // of LIFE
 	Texts [][]byte  `json:"-"` // files of blobs that the lines name

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"lethe/agent/home"
@@ -104,6 +105,7 @@ func (c *Tenure) send(ctx context.Context, texts []blobs.Hash) (sent map[string]
 
 // all adds all that is new, and ships the last segment, too.
 func (p *shipment) all(texts []blobs.Hash) (sent map[string]bool, err error) {
+	unsaved := p.workspace.lacking()
 	changed, err := p.files.changed()
 	if err != nil {
 		return nil, err
@@ -126,16 +128,35 @@ func (p *shipment) all(texts []blobs.Hash) (sent map[string]bool, err error) {
 	if sent, err = p.lines(); err != nil {
 		return sent, err
 	}
-	if !p.now.isNews() && !p.at.Opening {
+	if sent["result"] {
+		unsaved = p.unsaved()
+	}
+	isNews := p.now.isNews() || p.at.Opening || !slices.Equal(unsaved, p.at.Unsaved)
+	if !isNews {
 		return sent, nil
 	}
-	p.now.Opening = false
+	p.now.Opening, p.now.Unsaved = false, unsaved
 	return sent, p.create(p.ctx, p.now)
 }
 
 // empty is a segment that says nothing.
 func (c *Tenure) empty() Segment {
-	return Segment{After: c.at.Mark, end: c.at.Mark, Opening: c.at.Opening, Stopped: c.at.Stopped}
+	return Segment{
+		After: c.at.Mark, end: c.at.Mark, Opening: c.at.Opening, Stopped: c.at.Stopped, Unsaved: c.at.Unsaved,
+	}
+}
+
+// unsaved looks which files of the workspace were changed since it was stored, unless it is being stored.
+func (c *Tenure) unsaved() []string {
+	if !c.workspace.scanning.TryLock() {
+		return c.workspace.lacking()
+	}
+	defer c.workspace.scanning.Unlock()
+	list, _ := os.ReadFile(filepath.Join(c.id.Dir, workspaceFile))
+	if _, err := c.workspace.scan(list, nil); err != nil {
+		c.lives.Log.Warn("it is not known which files of the workspace are not stored", "identity", c.id.Name, "error", err)
+	}
+	return c.workspace.lacking()
 }
 
 // room ships the segment if it has no room for so many bytes more.
@@ -227,7 +248,7 @@ func (c *Tenure) create(ctx context.Context, segment Segment) error {
 		return err
 	}
 	c.at.N, c.at.Mark, c.at.Nonce, c.acked = n, segment.end, segment.Nonce, asked
-	c.at.Opening, c.at.Stopped = segment.Opening, segment.Stopped
+	c.at.Opening, c.at.Stopped, c.at.Unsaved = segment.Opening, segment.Stopped, segment.Unsaved
 	c.files.learn(segment.Files)
 	if l.Shipped != nil {
 		l.Shipped(time.Since(began))
@@ -335,14 +356,26 @@ func begins(text []byte) bool {
 	return err != nil || segment.Begins
 }
 
-// storeWorkspace stores new files of the workspace, and lists all for the next segment. One may run at a time.
+// Snapshot stores the workspace as it is now; the next Ship lists it. While the store is away it waits as Ship does. If
+// it fails, a host that takes the life is told the names of what is not stored.
+func (c *Tenure) Snapshot(ctx context.Context) {
+	_, err := c.insist(ctx, func() error { return c.storeWorkspace(ctx) })
+	if err != nil {
+		c.lives.Log.Warn("the workspace is not stored as it is now", "identity", c.id.Name, "error", err)
+	}
+}
+
+// storeWorkspace stores new files of the workspace, and lists all for the next segment.
 func (c *Tenure) storeWorkspace(ctx context.Context) error {
+	c.workspace.scanning.Lock()
+	defer c.workspace.scanning.Unlock()
 	if c.workspace.most == 0 {
-		return nil
+		_, err := c.workspace.scan(nil, nil)
+		return err
 	}
 	file := filepath.Join(c.id.Dir, workspaceFile)
 	was, _ := os.ReadFile(file)
-	list, err := c.workspace.list(was, func(hash blobs.Hash, text []byte) error { return c.putLarge(ctx, hash, text) })
+	list, err := c.workspace.scan(was, func(hash blobs.Hash, text []byte) error { return c.putLarge(ctx, hash, text) })
 	if err != nil || bytes.Equal(list, was) {
 		return err
 	}

@@ -98,7 +98,7 @@ func (c *Tenure) settle(ctx context.Context) error {
 	if err := c.settleFiles(ctx, state); err != nil {
 		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
 	}
-	c.at.Stale = nil
+	c.at.Stale, c.at.Unsaved = nil, nil
 	if err := c.save(); err != nil {
 		return err
 	}
@@ -114,11 +114,13 @@ func (c *Tenure) settleFiles(ctx context.Context, state *mind.State) error {
 		return err
 	}
 	list, _, err := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // no workspace is stored
-	}
-	if err != nil { // an empty workspace would be stored over the listed one
+	isStored := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // an empty workspace would be stored over the listed one
 		return err
+	}
+	c.at.Missing = c.workspace.missing(c.at.Unsaved, list)
+	if !isStored {
+		return nil
 	}
 	err = c.workspace.restore(list, c.at.Stale, func(hash blobs.Hash) ([]byte, error) { return c.large(ctx, hash) })
 	if errors.Is(err, share.ErrMissing) {
@@ -127,6 +129,10 @@ func (c *Tenure) settleFiles(ctx context.Context, state *mind.State) error {
 	}
 	return err
 }
+
+// Missing returns the names of files of the workspace that did not come along when the life was taken. It returns the
+// same until the life is taken again.
+func (c *Tenure) Missing() []string { return c.at.Missing }
 
 // relink links the rooms that the life has joined, and no other ones.
 func (c *Tenure) relink(state *mind.State) error {

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	ignore "github.com/sabhiram/go-gitignore"
 
@@ -18,86 +20,163 @@ import (
 	"lethe/internal/durable"
 )
 
-// workspace is the workspace of an identity. It is stored at each epoch and at a stop: new files as large texts, and a
-// list of all in workspace.list. Files that git ignores are left out, and so are links.
+// workspace is the workspace of an identity. It is stored when a turn ends, at each epoch and at a stop: new files as
+// large texts, and a list of all in workspace.list. Files that git ignores are left out, and so are links.
 type workspace struct {
 	dir  string
 	most int64 // bytes; 0: it is not stored
+
+	scanning sync.Mutex               // held over a scan, and over a change of workspace.list
+	seen     map[string]seen          // by name
+	left     atomic.Pointer[[]string] // names of files that the store lacks, as of the last scan, at most mostLeft
 }
 
-// ErrLargeWorkspace says that a workspace has more than share.workspace allows.
-var ErrLargeWorkspace = errors.New("the workspace is larger than share.workspace allows, and is not stored")
+// seen is a file as it was read: a file that looks the same is not read again.
+type seen struct {
+	size  int64
+	at    time.Time
+	inode uint64
+	hash  blobs.Hash
+}
 
-// list returns the lines of workspace.list for the workspace as it is now, and calls put for each text that the list
-// before does not name.
-func (w *workspace) list(before []byte, put func(blobs.Hash, []byte) error) ([]byte, error) {
+// settled is the age of a file that looks changed after each change: clocks of file systems are coarse.
+const settled = 2 * time.Second
+
+// mostLeft bounds the names of files that are not stored.
+const mostLeft = 100
+
+// scan looks at the workspace as it is now. With put it stores files that the list before does not name, and returns
+// the lines of workspace.list; without, it looks which these are. It notes the names of all that is not stored.
+func (w *workspace) scan(before []byte, put func(blobs.Hash, []byte) error) (lines []byte, err error) {
 	root, err := os.OpenRoot(w.dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		w.left.Store(nil)
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	known := map[blobs.Hash]bool{}
-	for _, now := range parseList(before) {
-		known[now.hash] = true
+	look := &scan{workspace: w, root: root, put: put, room: w.most, known: map[blobs.Hash]bool{}, now: map[string]seen{}}
+	for _, file := range parseList(before) {
+		look.known[file.hash] = true
 	}
-	var lines bytes.Buffer
-	left := w.most
-	rules := map[string]*ignore.GitIgnore{}
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case name != "." && ignored(rules, name, d.IsDir()):
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case d.IsDir():
-			if text, err := root.ReadFile(path.Join(name, ".gitignore")); err == nil {
-				rules[name] = ignore.CompileIgnoreLines(strings.Split(string(text), "\n")...)
-			}
-			return nil
-		case !d.Type().IsRegular() || !listable(name):
-			return nil
-		}
-		data, mode, err := readIn(root, name, left)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it went meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		hash := blobs.Sum(data)
-		if !known[hash] {
-			if err := put(hash, data); err != nil {
-				return err
-			}
-		}
-		known[hash], left = true, left-int64(len(data))
-		fmt.Fprintf(&lines, "%s %o %s\n", hash, mode&0o700, name)
-		return nil
-	})
-	return lines.Bytes(), err
+	err = fs.WalkDir(root.FS(), ".", look.visit)
+	if err == nil {
+		w.seen = look.now
+		w.left.Store(&look.left)
+	}
+	return look.lines.Bytes(), err
 }
 
-// readIn reads a file of a workspace. It returns ErrLargeWorkspace where the file has more than so many bytes.
-func readIn(root *os.Root, name string, most int64) (data []byte, mode fs.FileMode, err error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, 0, err
+// scan is one scan of a workspace.
+type scan struct {
+	*workspace
+	root  *os.Root
+	put   func(blobs.Hash, []byte) error
+	room  int64 // bytes that may yet be stored
+	known map[blobs.Hash]bool
+	rules map[string]*ignore.GitIgnore
+	now   map[string]seen
+	lines bytes.Buffer
+	left  []string
+}
+
+// lacks notes that a file is not stored.
+func (s *scan) lacks(name string) {
+	if len(s.left) == mostLeft {
+		s.left[mostLeft-1] = "and others"
+	} else if listable(name) {
+		s.left = append(s.left, name)
 	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, 0, err
+}
+
+func (s *scan) visit(name string, d fs.DirEntry, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case name != "." && ignored(s.rules, name, d.IsDir()):
+		if d.IsDir() {
+			s.lacks(name + "/")
+			return fs.SkipDir
+		}
+		s.lacks(name)
+		return nil
+	case d.IsDir():
+		if text, err := s.root.ReadFile(path.Join(name, ".gitignore")); err == nil {
+			if s.rules == nil {
+				s.rules = map[string]*ignore.GitIgnore{}
+			}
+			s.rules[name] = ignore.CompileIgnoreLines(strings.Split(string(text), "\n")...)
+		}
+		return nil
+	case !d.Type().IsRegular() || !listable(name):
+		s.lacks(name)
+		return nil
 	}
-	if fi.Size() > most || !fi.Mode().IsRegular() {
-		return nil, 0, ErrLargeWorkspace
+	return s.file(name)
+}
+
+// file stores a file unless it is stored. A file that has no room or cannot be read is noted.
+func (s *scan) file(name string) error {
+	info, err := s.root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it went meanwhile
 	}
-	data, err = io.ReadAll(io.LimitReader(f, most))
-	return data, fi.Mode().Perm(), err
+	isLarge := err == nil && info.Size() > s.room
+	if err != nil || isLarge || !info.Mode().IsRegular() {
+		s.lacks(name)
+		return nil
+	}
+	at := seen{size: info.Size(), at: info.ModTime(), inode: info.Sys().(*syscall.Stat_t).Ino}
+	was := s.seen[name]
+	at.hash = was.hash
+	var data []byte
+	if was != at || !s.known[at.hash] {
+		if data, err = s.root.ReadFile(name); err != nil || int64(len(data)) > s.room {
+			s.lacks(name)
+			return nil
+		}
+		at.hash = blobs.Sum(data)
+	}
+	if time.Since(at.at) > settled {
+		s.now[name] = at
+	}
+	if !s.known[at.hash] {
+		if s.put == nil {
+			s.lacks(name)
+			return nil
+		}
+		if err := s.put(at.hash, data); err != nil {
+			return err
+		}
+		s.known[at.hash] = true
+	}
+	s.room -= at.size
+	fmt.Fprintf(&s.lines, "%s %o %s\n", at.hash, info.Mode().Perm()&0o700, name)
+	return nil
+}
+
+// lacking returns the names of files that the store lacks, as of the last scan.
+func (w *workspace) lacking() []string {
+	if left := w.left.Load(); left != nil {
+		return *left
+	}
+	return nil
+}
+
+// missing tells which of some files that were not stored are not here, or stand here as an older list has them.
+func (w *workspace) missing(left []string, list []byte) (out []string) {
+	files := parseList(list)
+	for _, name := range left {
+		_, isOlder := files[name]
+		_, err := os.Lstat(filepath.Join(w.dir, name))
+		if isOlder {
+			out = append(out, name+" (an older version is here)")
+		} else if err != nil {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // ignored reports whether a .gitignore above a file ignores it.
