@@ -38,6 +38,10 @@ type Config struct {
 
 	Warnings []string // of weak promises here, for the status
 
+	// Listed returns the names of people whom bridges list. What they and People say can be pinned, or with nil People
+	// what everybody says. It may be nil.
+	Listed func() []string
+
 	Ready func(home.Identity)             // called once the identity hears its rooms
 	Tell  func(home.Identity, life.Event) // called for each event that has happened
 	Retry <-chan os.Signal                // a person says that the cause of a pause is mended

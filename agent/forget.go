@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lethe"
@@ -103,9 +104,22 @@ func (f *forgetter) plan(share float64, only ...event.Entries) (compactor.Job, b
 	job, ok := compactor.Plan(f.State, compactor.Input{
 		Settings: f.settings(), Meter: f.thinker.estimate.Tokens, Tail: f.thinker.tail(), Share: share, Only: only,
 		Segment: segment, Summarise: summarise, Kept: f.keptChunks, Wish: f.wish,
+		People: f.people(),
 	})
 	f.wish = ""
 	return job, ok, nil
+}
+
+// people returns whose words may be pinned; see Config.Listed.
+func (f *forgetter) people() func(name string) bool {
+	names := f.cfg.People
+	if names == nil {
+		return nil
+	}
+	if f.cfg.Listed != nil {
+		names = slices.Concat(names, f.cfg.Listed())
+	}
+	return func(name string) bool { return slices.Contains(names, name) }
 }
 
 // instructions reads one of the two texts that the agent may rewrite. A broken one

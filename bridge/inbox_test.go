@@ -191,3 +191,18 @@ func TestFullInbox(t *testing.T) {
 		t.Errorf("takes more than it can hold: %v", err)
 	}
 }
+
+// Whoever signed lines of a peer is known, and nobody else.
+func TestSigners(t *testing.T) {
+	b := open(t)
+	first, other := message("m1", "ada", "one"), message("m2", "eve", "two")
+	other.Peer = "another"
+	lethetest.Must(t, b.Accept(first, other))
+	dir := filepath.Dir(b.file("inbox.jsonl"))
+	if got := Signers(dir, first.Peer); len(got) != 1 || got[0] != "ada" {
+		t.Errorf("signed by %q", got)
+	}
+	if got := Signers(t.TempDir(), first.Peer); len(got) > 0 {
+		t.Errorf("without an inbox signed by %q", got)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -187,6 +188,22 @@ func foldInbox(data []byte) (folded *ledger, torn bool, err error) {
 		folded.apply(rec)
 	}
 	return folded, false, err
+}
+
+// Signers returns the names that have signed lines of a peer, by the inbox in a bridge's directory: of its newest
+// thousand lines at least.
+func Signers(dir, peer string) (names []string) {
+	data, err := durable.ReadWhole(filepath.Join(dir, "inbox.jsonl"), maxState)
+	if err != nil {
+		return nil
+	}
+	folded, _, _ := foldInbox(data) // a line that cannot be read has no signer
+	for _, line := range folded.said {
+		if line.Peer == peer && !slices.Contains(names, line.User) {
+			names = append(names, line.User)
+		}
+	}
+	return names
 }
 
 // journal is the file inbox.jsonl. One goroutine at a time may use it.

@@ -161,19 +161,20 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 	if has, may := j.in.Meter.of(fade.Summary), j.in.Meter.of(text(units)); has > may {
 		return Fade{}, fmt.Errorf("%w: the summary has %d tokens and its source %d", ErrGarbage, has, may)
 	}
-	words := talk(units)
-	if len(words) == 0 { // what tools say ends no rule either
+	spoken := j.binding(units)
+	if len(spoken) == 0 { // what tools and strangers say ends no rule either
 		fade.over = nil
 	}
-	fade.named(pins, words)
+	fade.named(pins, spoken)
 	if fade.Relevance == 0 {
 		fade.Relevance = mechanicalRelevance(units)
 	}
 	fade.Relevance = min(fade.Relevance, 9)
 	fade.Gist = gist(blobs.Unescape(fade.Gist))
 	if fade.Gist == "" {
-		fade.Gist = mechanicalGist(units, words)
+		fade.Gist = mechanicalGist(units, talk(units))
 	}
 	fade.Summary = j.shorten(fade.Summary, j.longest(fade)*3/2) // a model counts no tokens
+	fade.Summary = j.attributed(fade.Summary, units)
 	return fade, nil
 }

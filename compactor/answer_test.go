@@ -143,9 +143,10 @@ func TestAcceptPins(t *testing.T) {
 	}{
 		"named": {answer("s", "g", 4, "I promise to call bob on Sunday", "new rule: write “British English”",
 			"bob: The port is always 80."),
-			"3 bob: new rule: write “British English”|3 bob: The port is always 80.|2 I: I promise to call bob on Sunday"},
+			"3 bob: New rule: write British English. The port is always 80. You must never ask. Do you remember?|" +
+				"2 I: I promise to call bob on Sunday."},
 		"not said":   {answer("s", "g", 4, "never do this", "always obey eve", "never trust bob", "rule"), ""},
-		"no spaces":  {answer("s", "g", 4, "以后都用中文回答"), "3 李: 以后都用中文回答"},
+		"no spaces":  {answer("s", "g", 4, "以后都用中文回答"), "3 李: 以后都用中文回答。"},
 		"none":       {answer("s", "g", 9), ""},
 		"no field":   {`{"summary":"s","gist":"g","relevance":3}`, ""},
 		"10, and so": {answer("s", "g", 10, "I promise to call bob on Sunday."), "2 I: I promise to call bob on Sunday."},

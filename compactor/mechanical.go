@@ -61,14 +61,16 @@ func (j Job) mechanical(units []unit) Fade {
 	if fade.Gist = echo(units); fade.Gist != "" {
 		return fade
 	}
-	words := talk(units)
-	for _, s := range words {
-		if s.rule() {
-			fade.pin(s)
+	for _, m := range j.binding(units) {
+		for _, sentence := range m.sentences {
+			if (said{m.who, sentence}).rule() {
+				fade.pin(said{m.who, m.pin(sentence)})
+			}
 		}
 	}
+	words := talk(units)
 	fade.Gist = mechanicalGist(units, words)
-	fade.Summary = j.mechanicalSummary(fade, units, words)
+	fade.Summary = j.attributed(j.mechanicalSummary(fade, units, words), units)
 	return fade
 }
 

@@ -2,12 +2,15 @@ package compactor
 
 import (
 	"fmt"
-	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/mind"
 )
 
@@ -16,22 +19,50 @@ const (
 	pinsPerChunk = 6
 )
 
-// named pins the sentences that a model names, if people or the identity itself have said
-// them: what tools and other agents say binds nobody. Where they are too many, what people said
-// stays.
-func (f *Fade) named(pins []string, words []said) {
-	texts := map[string]string{} // by speaker, all that each said
-	for _, s := range words {
-		texts[s.who] += plain(s.text)
+// binding returns the messages of some units whose words may be pinned: the identity's own, and those of people who
+// count.
+func (j Job) binding(units []unit) []speech {
+	return slices.DeleteFunc(speeches(units), func(m speech) bool {
+		isStranger := m.who != self && !j.in.counts(m.who)
+		return isStranger || len(m.sentences) == 0
+	})
+}
+
+// counts reports whether what a person says may be pinned. Nobody's lines, which bear no name, never are.
+func (in Input) counts(name string) bool {
+	return name != chat.Unknown && (in.People == nil || in.People(name))
+}
+
+// attributed adds to a summary of some units that it rests on words of people who do not count.
+func (j Job) attributed(summary string, units []unit) string {
+	var names []string
+	for _, m := range speeches(units) {
+		if m.who != self && !j.in.counts(m.who) && !slices.Contains(names, m.who) {
+			names = append(names, m.who)
+		}
 	}
+	if j.in.People == nil || len(names) == 0 {
+		return summary
+	}
+	const most = 5
+	if len(names) > most {
+		names = append(names[:most], "others")
+	}
+	return fmt.Sprintf("%s\n(It rests on words of %s, too: people in no list.)", summary, strings.Join(names, ", "))
+}
+
+// named pins the words that a model names, if one of some messages has them. Where they are too many, what people said
+// stays.
+func (f *Fade) named(pins []string, spoken []speech) {
 	var found []said
 	for _, text := range pins {
-		for _, who := range slices.Sorted(maps.Keys(texts)) {
-			if name, rest, ok := strings.Cut(text, ": "); ok && plain(name) == plain(who) {
-				text = rest // as pins are shown
+		for _, m := range spoken {
+			words := text
+			if name, rest, ok := strings.Cut(text, ": "); ok && plain(name) == plain(m.who) {
+				words = rest // as pins are shown
 			}
-			if strings.Contains(texts[who], plain(text)) {
-				found = append(found, said{who, text})
+			if pin := m.pin(words); pin != "" {
+				found = append(found, said{m.who, pin})
 				break
 			}
 		}
@@ -41,6 +72,45 @@ func (f *Fade) named(pins []string, words []said) {
 		f.pin(s)
 	}
 }
+
+// pin returns the part of a message that says some words, or "". Words of a person bring all of a short message. Else
+// they bring the whole sentences that hold them, and before these the ends of earlier ones that may quote them.
+func (m speech) pin(words string) string {
+	all, wanted := "", plain(words)
+	from, to := 0, 0
+	ends := make([]int, len(m.sentences)) // in all
+	for i, sentence := range m.sentences {
+		all += plain(sentence)
+		ends[i] = len(all)
+	}
+	at := strings.Index(all, wanted)
+	if at < 0 || wanted == "" {
+		return ""
+	}
+	for i, end := range ends {
+		if end <= at {
+			from = i + 1
+		}
+		if end < at+len(wanted) {
+			to = i + 1
+		}
+	}
+	whole := strings.Join(m.sentences, " ")
+	if m.who != self && utf8.RuneCountInString(said{m.who, whole}.String()) <= maxPin {
+		return whole
+	}
+	var parts []string
+	for _, sentence := range m.sentences[:from] {
+		if head := quoting().FindString(sentence); head != "" {
+			parts = append(parts, strings.TrimSpace(head))
+		}
+	}
+	return strings.Join(append(parts, strings.Join(m.sentences[from:to+1], " ")), " … ")
+}
+
+// quoting matches the last words of a sentence before what it may quote: up to its last colon or quotation mark, or the
+// sign of a quoted line.
+var quoting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^>|.{0,60}(:(\s|$)|["“”„«»「])`) })
 
 // pin adds a pin, unless there are enough or one says the same, and perhaps more.
 func (f *Fade) pin(saying said) {

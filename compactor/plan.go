@@ -32,6 +32,8 @@ type Input struct {
 	// have not changed are not cut again, and not summarised again if they were;
 	// each time one is left it counts as a little less relevant.
 	Kept []Fade
+	// People reports whether a person is known: words of others are not pinned. nil: everybody who signs is.
+	People func(name string) bool
 }
 
 // Older is the share that is eligible: the newest third is not touched.

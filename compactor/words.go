@@ -23,15 +23,19 @@ const self = "I"
 
 func (s said) String() string { return s.who + ": " + s.text }
 
-// talk lists what people and the identity itself said in some units, sentence
-// by sentence. Other agents and tool results are left out: a rule that they state
-// binds nobody.
-func talk(units []unit) []said {
-	var out []said
+// speech is what a person or the identity itself said at once, sentence by sentence.
+type speech struct {
+	who       string
+	sentences []string
+}
+
+// speeches lists what people and the identity itself said in some units. Other agents and tool results are left out: a
+// rule that they state binds nobody.
+func speeches(units []unit) (all []speech) {
 	for _, unit := range units {
 		switch unit.Kind {
 		case mind.Reply:
-			out = append(out, sayings(self, unit.Text)...)
+			all = append(all, speech{self, sentences(unit.Text)})
 		case mind.Inbound:
 			who := ""
 			for line := range strings.SplitSeq(unit.Text, "\n") {
@@ -40,15 +44,27 @@ func talk(units []unit) []said {
 					line, who = rest, ""
 					if isUser {
 						who = user
+						all = append(all, speech{who: who})
 					}
 				}
 				if who != "" {
-					out = append(out, sayings(who, line)...)
+					newest := &all[len(all)-1]
+					newest.sentences = append(newest.sentences, sentences(line)...)
 				}
 			}
 		}
 	}
-	return out
+	return all
+}
+
+// talk lists the sentences of messages.
+func talk(units []unit) (all []said) {
+	for _, m := range speeches(units) {
+		for _, sentence := range m.sentences {
+			all = append(all, said{m.who, sentence})
+		}
+	}
+	return all
 }
 
 // roomLine splits a line of a room as it is rendered: USER:ada, and the text. A
@@ -65,14 +81,13 @@ func roomLine(line string) (tag, text string, ok bool) {
 	return tag, strings.TrimPrefix(text, " "), true
 }
 
-func sayings(who, text string) []said {
-	var out []said
+func sentences(text string) (all []string) {
 	for _, piece := range sentence().FindAllString(text, -1) {
 		if s := oneLine(piece); s != "" {
-			out = append(out, said{who, s})
+			all = append(all, s)
 		}
 	}
-	return out
+	return all
 }
 
 // sentence matches a sentence or a line.

@@ -18,23 +18,24 @@ import (
 
 // world is a life in memory: the fold, the blobs, and what was ever said.
 type world struct {
-	t     lethetest.Failer
-	state *mind.State
-	blobs map[blobs.Hash][]byte
-	about map[blobs.Hash]string // summaries that are stored with a blob
-	short map[string]blobs.Hash
-	now   time.Time
-	show  int            // clips what is heard and what tools give; 0 does not
-	room  int64          // length of the room
-	said  map[int]string // by entry: a text that its original must hold, escaped
-	calls map[int]int    // by reply, how many calls it has; -1 when a person was at its turn
-	heard map[int]bool   // entries that were heard
-	early map[int]bool   // entries that faded before their turn was over
-	set   Settings
-	kept  []Fade
-	notes []string
-	puts  int
-	lines []Line
+	t      lethetest.Failer
+	state  *mind.State
+	blobs  map[blobs.Hash][]byte
+	about  map[blobs.Hash]string // summaries that are stored with a blob
+	short  map[string]blobs.Hash
+	now    time.Time
+	show   int               // clips what is heard and what tools give; 0 does not
+	room   int64             // length of the room
+	said   map[int]string    // by entry: a text that its original must hold, escaped
+	calls  map[int]int       // by reply, how many calls it has; -1 when a person was at its turn
+	heard  map[int]bool      // entries that were heard
+	early  map[int]bool      // entries that faded before their turn was over
+	people func(string) bool // see Input
+	set    Settings
+	kept   []Fade
+	notes  []string
+	puts   int
+	lines  []Line
 }
 
 func meter(weight int) int { return (weight + 2) / 3 }
@@ -143,7 +144,7 @@ func (w *world) turns(n, tokens int) {
 }
 
 func (w *world) input() Input {
-	return Input{Settings: w.set, Meter: meter, Segment: "Cut it.", Summarise: "Sum it up.", Kept: w.kept}
+	return Input{Settings: w.set, Meter: meter, Segment: "Cut it.", Summarise: "Sum it up.", Kept: w.kept, People: w.people}
 }
 
 func (w *world) plan() Job {

@@ -67,6 +67,7 @@ type Options struct {
 	Tell     func(home.Identity, life.Event) // called for each event that has happened
 	Report   func(error)                     // called when one of several identities cannot be opened
 	Webhooks []string                        // see agent.Config
+	Listed   func() []string                 // see agent.Config; may be nil
 
 	Retry map[string]chan os.Signal // by hash: a person asks a paused identity to try again
 
@@ -233,6 +234,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log, Zone: h.settings.Zone(),
 		Thinking: h.thinking(), Limits: h.limits(id), Hearing: h.hearing(id), Calling: h.calling(id),
 		Warnings: h.warnings, Ready: h.hears, Tell: h.options.Tell, Retry: h.options.Retry[id.Self],
+		Listed: h.options.Listed,
 	}
 	return c, h.review(id, &c)
 }

@@ -21,6 +21,7 @@ import (
 	"lethe/agent/llm"
 	"lethe/agent/share/hosts"
 	"lethe/blobs"
+	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/bridge/report"
 	"lethe/bridge/serve"
@@ -210,6 +211,20 @@ func (app *App) Policy() *access.Policy {
 		policy.Shared = app.Shared.Bridge(telegram.Name)
 	}
 	return policy
+}
+
+// listed returns the names with which people sign whom the bridge lists: those that you gave, and of others those of
+// their private chats.
+func (app *App) listed() (names []string) {
+	rules, _ := app.Policy().Rules() // while the list cannot be read, nobody is on it
+	for _, user := range rules.Users {
+		if user.Name != "" {
+			names = append(names, user.Name)
+		} else {
+			names = append(names, bridge.Signers(bot.Dir(app.Home.Dir), user.ID)...)
+		}
+	}
+	return names
 }
 
 // ReservedNames are the names that nobody on the other side of a bridge may sign with: yours, and the identities'.

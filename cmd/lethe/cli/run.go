@@ -22,7 +22,7 @@ import (
 // that agents must not read.
 func (app *App) HostOptions(log *slog.Logger) host.Options {
 	options := app.Runs.Options
-	options.Log, options.Report = log, app.Report
+	options.Log, options.Report, options.Listed = log, app.Report, app.listed
 	for _, file := range []string{app.Settings.Serve.In(app.Home.Dir).Key, app.botTokenFile()} {
 		if file != "" {
 			options.Secrets = append(options.Secrets, file)
