@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 )
 
 // hook makes a hook of the home of a shell script. It runs in the directory of hooks, where its files are.
@@ -228,4 +230,36 @@ func TestNoHooks(t *testing.T) {
 	equal(t, "warnings", log.count("hook"), 0)
 	w.has(id, 0, "note", "why", "hook")
 	equal(t, "texts of a call", len(w.events(id, "call")[0].Refs), 0)
+}
+
+// A command that takes the rights of a hook, or of its directory, turns nothing off: they are restored. While a hook that
+// was seen is missing or another's work, no call runs, and people are told what to do.
+func TestHooksCannotBeTurnedOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hooks := filepath.Join(w.home.Dir, "hooks")
+	turnOff := "chmod 600 " + hooks + "/call/guard; chmod 640 " + hooks + "/result/mask; chmod 000 " + hooks + "/call " + hooks
+	bash := func(command string) rehearsal.Step {
+		return rehearsal.Step{Answer: calls("BASH", fmt.Sprintf(`{"command":%q}`, command))}
+	}
+	w.model.Push(bash(turnOff), bash("echo pushed"),
+		bash("echo secret; touch -d yesterday "+hooks+"/result/mask; chmod 600 "+hooks+"/result/mask"),
+		rehearsal.Step{Answer: calls("LIST", `{"path":"."}`)}, rehearsal.Step{Answer: text("done")},
+		rehearsal.Step{Answer: calls("LIST", `{"path":"."}`)}, rehearsal.Step{Answer: text("done")})
+	w.hook("call/guard", `grep -q '"command":"echo pushed' && { echo 'not for you' >&2; exit 2; }; true`)
+	w.hook("result/mask", `grep -q '"tool_response":"secret' && echo '{"output":"***"}'; true`)
+	id, r := w.ada()
+	equal(t, "answer", r.ask("go"), "done")
+	results := w.results(id)
+	equal(t, "results", len(results), 4)
+	equal(t, "refused", results[1].text, "not run: hook call/guard: not for you")
+	contains(t, results[2].text, "[a hook replaced this result]\nhook result/mask is missing, or is not as it was")
+	contains(t, results[3].text, "not run: hook result/mask is missing, or is not as it was: chmod 700 it, put it back")
+	fi, err := os.Stat(filepath.Join(hooks, "call/guard"))
+	lethetest.Must(t, err)
+	equal(t, "mode", fi.Mode().Perm(), 0o700)
+	w.hook("result/mask", "true") // by a person
+	equal(t, "answer", r.ask("again"), "done")
+	equal(t, "status", w.results(id)[4].status, "ok")
+	r.checked()
 }

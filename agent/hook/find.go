@@ -9,10 +9,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"lethe/internal/durable"
 )
+
+// seen has the hooks that this process found in order: what os.Lstat told then, by path.
+var seen sync.Map
 
 // Has reports whether an event may have hooks. It looks at Dir, at most once a second.
 func (s *Set) Has(event string) bool {
@@ -21,9 +27,50 @@ func (s *Set) Has(event string) bool {
 		entries, _ := os.ReadDir(s.Dir) // what cannot be read is not there
 		for _, e := range entries {
 			s.there = append(s.there, e.Name())
+			if claude[e.Name()] != "" {
+				s.find(e.Name()) // before a command can change modes
+			}
 		}
 	}
-	return slices.Contains(s.there, event)
+	return slices.Contains(s.there, event) || len(s.saw(event)) > 0
+}
+
+// saw returns the hooks that have been in order, as "call/guard": those that an event needs, which for a call are all.
+func (s *Set) saw(event string) (names []string) {
+	seen.Range(func(path, _ any) bool {
+		name, isOurs := strings.CutPrefix(path.(string), s.Dir+"/")
+		isNeeded := event == Call || strings.HasPrefix(name, event+"/")
+		if isOurs && isNeeded {
+			names = append(names, name)
+		}
+		return true
+	})
+	slices.Sort(names)
+	return names
+}
+
+// turnedOff returns the hooks that an event needs and that are not in order any more. It first restores modes, also of
+// their directories: any command can change these, and nothing else of a hook.
+func (s *Set) turnedOff(event string, a *Answer) (names []string) {
+	for _, name := range s.saw(event) {
+		path := filepath.Join(s.Dir, name)
+		for _, dir := range []string{s.Dir, filepath.Dir(path)} {
+			if fi, err := os.Stat(dir); err == nil && fi.Mode().Perm()&0o722 != 0o700 {
+				_ = os.Chmod(dir, fi.Mode().Perm()&^0o022|0o700) // if it fails, a hook is missing below
+			}
+		}
+		now, err := os.Lstat(path)
+		if err == nil && trusted(now) {
+			continue
+		}
+		was, _ := seen.Load(path)
+		if err == nil && durable.Unchanged(was.(fs.FileInfo), now) && os.Chmod(path, 0o700) == nil {
+			a.Warnings = append(a.Warnings, fmt.Sprintf("hook %s had %#o; its mode was restored", name, now.Mode().Perm()))
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // Check returns the hooks below a directory, as "call/guard", and a line for each file there that is ignored or cannot be
@@ -62,27 +109,25 @@ func startable(path string) error {
 func (s *Set) find(event string) (names, ignored []string) {
 	dir := filepath.Join(s.Dir, event)
 	entries, err := os.ReadDir(dir)
-	if err != nil && s.Has(event) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		ignored = []string{err.Error()}
 	}
 	for _, e := range entries {
-		if !trusted(e) {
+		fi, err := e.Info()
+		if err != nil || !trusted(fi) {
 			ignored = append(ignored, fmt.Sprintf("%s/%s is ignored: a hook is a regular file (no link, no copy of an editor) of yours "+
 				"that others cannot write to: chmod 700", dir, e.Name()))
 			continue
 		}
 		names = append(names, event+"/"+e.Name())
+		seen.Store(filepath.Join(dir, e.Name()), fi)
 	}
 	return names, ignored
 }
 
 // trusted reports whether a file is meant to be run, and the user's own alone.
-func trusted(e fs.DirEntry) bool {
-	fi, err := e.Info()
-	isBackup := strings.HasSuffix(e.Name(), "~")
-	if err != nil || isBackup {
-		return false
-	}
+func trusted(fi fs.FileInfo) bool {
+	isBackup := strings.HasSuffix(fi.Name(), "~")
 	isProgram := fi.Mode()&(fs.ModeType|0o122) == 0o100
-	return isProgram && int(fi.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
+	return isProgram && !isBackup && int(fi.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
 }

@@ -9,7 +9,9 @@
 // What holds:
 //
 //   - A hook gets JSON and answers with JSON, or with exit code 2, as hooks of Claude Code and crush do.
-//   - A hook that fails, hangs, prints too much or is no longer there decides nothing and leaves a warning, once.
+//   - A hook that fails, hangs or prints too much decides nothing and leaves a warning, once.
+//   - While a hook that this process has seen in order is not, calls are refused, and what that hook would judge. Modes
+//     that a command has changed are restored.
 //   - When Run has returned, nothing that the hooks started is alive, as package sandbox has it.
 //
 // A Gate checks a final answer before it counts.
@@ -89,6 +91,12 @@ type Answer struct {
 // told what those before it have replaced. The first that refuses is the last to run. Of a hook that fails again and
 // again, the first failure alone is a warning. When ctx has ended, the answer is not whole and must not be obeyed.
 func (s *Set) Run(ctx context.Context, in Input) (a Answer) {
+	if names := s.turnedOff(in.Event, &a); len(names) > 0 {
+		a.Deny, a.Reason = true, fmt.Sprintf("hook %s is missing, or is not as it was: chmod 700 it, put it back, or start "+
+			"Lethe anew without it", strings.Join(names, ", "))
+		a.Output = a.Reason
+		return a
+	}
 	names, ignored := s.find(in.Event)
 	for _, why := range ignored {
 		s.warn(&a, why, why)
