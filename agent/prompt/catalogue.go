@@ -43,6 +43,7 @@ type Reader struct {
 	heard  int              // the newest line of a room then
 	listed []catalogue.Item // as of the last look
 	text   []byte           // of them
+	told   []byte           // of them, as a change told it last
 }
 
 // Of returns what System has added to a system message: "" if nothing.
@@ -135,7 +136,9 @@ func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 	_, text := r.items()
 	tell(mind.Text{Name: catalogueName, Body: text}, "what others made changed", func() string {
 		const what = "What others made for you (TOOLS with a name shows it as it is now)"
-		return r.change(s, what, catalogueName, string(text))
+		last := r.told
+		r.told = text
+		return r.change(s, what, mind.Text{Name: catalogueName, Body: last}, string(text))
 	})
 	for _, l := range r.due(s) {
 		was := l.gist()
@@ -148,7 +151,7 @@ func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 			if l.waits {
 				return gist + " is no rule until people allow it as it is now: a file like any other. They are told so."
 			}
-			return r.change(s, gist, gist, string(l.text))
+			return r.change(s, gist, mind.Text{Name: gist}, string(l.text))
 		})
 		if told && l.waits {
 			notes = append(notes, r.asks(l))
@@ -187,14 +190,19 @@ func (r *Reader) due(s *mind.State) []*Layer {
 	return r.Layers
 }
 
-// change returns the difference of a text from the text that this epoch's system message shows under a gist.
-func (r *Reader) change(s *mind.State, what, gist, now string) string {
-	then := r.shown(s, gist) + "\n"
-	diff, _ := udiff.ToUnified("then", "now", then, udiff.Lines(then, now+"\n"), 1) // its own edits fit
-	if diff == "" {
+// change returns the difference of a text from the version that was told last, if the identity knows that, or else from
+// the one that this epoch's system message shows under the name as a gist.
+func (r *Reader) change(s *mind.State, what string, last mind.Text, now string) string {
+	then, since := r.shown(s, last.Name), "this context began"
+	if then == now {
 		return what + " is again as it was when this context began."
 	}
-	return what + " has changed since this context began:\n" + strings.TrimSpace(diff)
+	if last.Body != nil && s.Knows(last) {
+		then, since = string(last.Body), "you were told"
+	}
+	then += "\n"
+	diff, _ := udiff.ToUnified("then", "now", then, udiff.Lines(then, now+"\n"), 1) // its own edits fit
+	return what + " has changed since " + since + ":\n" + strings.TrimSpace(diff)
 }
 
 // shown is the text that the system message of this epoch shows under a gist, or "".

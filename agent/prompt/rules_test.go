@@ -1,12 +1,16 @@
 package prompt
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"lethe/agent/tools/catalogue"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
@@ -46,6 +50,40 @@ func told(s *mind.State, r *Reader) (texts string) {
 		texts += string(n.Texts[0].Data) + "\n"
 	}
 	return texts
+}
+
+// made is a source whose items change.
+type made []catalogue.Item
+
+func (m *made) Items() []catalogue.Item              { return *m }
+func (m *made) Ask(context.Context) []catalogue.Item { return *m }
+func (m *made) Use(context.Context, string, json.RawMessage, catalogue.Call) (catalogue.Answer, error) {
+	return catalogue.Answer{}, nil
+}
+
+// Of servers that change one after the other each change is told once.
+func TestChangesOfServers(t *testing.T) {
+	t.Parallel()
+	r, _ := reader(t)
+	var source made
+	r.Sources = []catalogue.Source{&source}
+	s := begin(t, r)
+	all := ""
+	for _, name := range []string{"one/a", "two/b", "three/c", "four/d"} {
+		source = append(source, catalogue.Item{Kind: catalogue.Tool, Name: name, About: "does " + name})
+		all += told(s, r)
+	}
+	for _, item := range source {
+		if n := strings.Count(all, "+tool "+item.Name); n != 1 {
+			t.Errorf("%s is told %d times:\n%s", item.Name, n, all)
+		}
+	}
+	lethetest.Words(t, all, "since this context began", "since you were told")
+	// A life that goes back to before knows less, and is told from there.
+	delete(s.Files, catalogueName)
+	if got := told(s, r); strings.Count(got, "does ") != 4 {
+		t.Error(got)
+	}
 }
 
 // A text that changes and changes back is told as what it is; what has not changed is compared with nothing.
