@@ -23,6 +23,8 @@ const leastABI = 3
 // Directories that hold the system. Some exist on few distributions only.
 var systemDirs = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc /opt /nix /gnu /snap /proc /sys")
 
+var readableDirs = systemDirs
+
 // Files for looking up names and times, which may be links out of /etc.
 var resolverFiles = strings.Fields("/etc/resolv.conf /etc/hosts /etc/localtime")
 

@@ -15,6 +15,8 @@ import (
 	"time"
 )
 
+var readableDirs = macDirs
+
 // HideEnvironment does nothing here: these systems show the environment of a
 // process to its own user only.
 func HideEnvironment() {}

@@ -139,6 +139,14 @@ func (o order) hidden(system []string) []string {
 	return append(slices.Clone(o.Hide), o.UserHome)
 }
 
+// OfSystem reports whether a path is below a directory of the system, which a confined command may read unless a user
+// has made it their home.
+func OfSystem(path string) bool {
+	user, _ := os.UserHomeDir()
+	isPersonal := user != "" && Within(path, user)
+	return !isPersonal && slices.ContainsFunc(readableDirs, func(dir string) bool { return Within(path, dir) })
+}
+
 // environment returns the variables that every command gets. It passes on only PATH,
 // LANG and TZ of this process's environment.
 func environment(home, tmp string) []string {

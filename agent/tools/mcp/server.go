@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -81,9 +82,20 @@ func (s *server) with(ctx context.Context, do func(*live) error) error {
 	}
 	wait := s.pause.NextBackOff()
 	// A text, and no *deadError: a call in the pause is no further failure.
-	s.resume, s.failed = time.Now().Add(wait), fmt.Errorf("the server %s does not work: %v.%s", s.name, err, s.errors.text())
+	s.resume = time.Now().Add(wait)
+	s.failed = fmt.Errorf("the server %s does not work: %v.%s%s", s.name, err, s.errors.text(), s.whyUnreadable())
 	s.log.Warn("a server of tools does not work", "error", err, "pause", wait)
 	return s.failed
+}
+
+// whyUnreadable says what is missing where a program may not be read; "" for others.
+func (s *server) whyUnreadable() string {
+	paths := s.Unreadable()
+	if len(paths) == 0 || s.of.Trusted {
+		return ""
+	}
+	list, _ := json.Marshal(paths) // strings: cannot fail
+	return fmt.Sprintf("\nit may not read its program: put read = %s into [mcp.%s] of config.toml", list, s.name)
 }
 
 // deadError is why a server has to be started again.

@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"lethe/agent/config"
+	"lethe/agent/tools"
 	"lethe/agent/tools/mcp"
 	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
 )
 
@@ -29,7 +31,36 @@ func Add(app *cli.App, name string, flags Flags, command []string) error {
 	if err != nil {
 		return exit.Usagef("add server %s: %w", name, err)
 	}
+	missing := server.Unreadable()
+	if len(missing) > 0 && app.Settings.Tools.Bash != tools.BashTrusted {
+		if err := letRead(app, name, missing); err != nil {
+			return err
+		}
+		server.Read = append(server.Read, missing...)
+	}
 	return config.AddServer(app.Home.Dir, name, server)
+}
+
+// letRead asks whether a program may read the paths that it needs.
+func letRead(app *cli.App, name string, paths []string) error {
+	var again strings.Builder
+	for _, path := range paths {
+		again.WriteString(" --read " + console.Quoted(path))
+	}
+	refusal := exit.Usagef("add server %s: its program needs %s, which it may not read", name, strings.Join(paths, " and "))
+	hint := fmt.Sprintf("the same command with%s lets it", again.String())
+	if app.JSON || !console.IsTerminal(app.In) {
+		return exit.Hint(refusal, "%s", hint)
+	}
+	question := fmt.Sprintf("The program of %s needs to read %s. May it? [Y/n] ", name, strings.Join(paths, " and "))
+	answer, err := app.ReadTyped(app.Err, question, false)
+	if err != nil {
+		return err
+	}
+	if answer = strings.ToLower(answer); answer != "" && answer != "y" && answer != "yes" {
+		return exit.Hint(refusal, "%s", hint)
+	}
+	return nil
 }
 
 // server returns the server that the flags and a command describe. A command that is an address is taken for --url.
