@@ -132,6 +132,10 @@ func newAgent(cfg *Config, held *journal.Journal) (*Agent, error) {
 			return nil, err
 		}
 		wallet = opened
+		if cfg.Budget.Any() && opened.Limits() != cfg.Budget {
+			const other = "the home has other limits of money than [budget] here says, and they count: lethe budget shows them"
+			cfg.Log.Warn(other, "identity", held.ID.Name)
+		}
 	}
 	reach, err := a.makeTools()
 	if err != nil {

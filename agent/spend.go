@@ -31,6 +31,9 @@ func (t *thinker) billLost() error {
 }
 
 func (t *thinker) rates() budget.Rates {
+	if err := t.wallet.Refresh(); err != nil {
+		t.Log.Warn("it is not known whether another host has set a limit of money", "error", err)
+	}
 	return budget.Rates{
 		Known: t.cfg.Known, Strict: t.wallet.Limited(), Began: time.Now(), Zone: t.Zone,
 		Counted: t.counted, Estimate: t.estimate,

@@ -91,10 +91,10 @@ var Spoken = map[string]string{Day: "today", Month: "this month", Life: "in all"
 
 // Limits bound what identities spend; 0 means no limit.
 type Limits struct {
-	Sums              // of each identity with all its descendants
-	Spawn         USD // the whole life of an identity that has a parent
-	HomeDay       USD // the day of all identities together
-	AllowUnpriced bool
+	Sums               // of each identity with all its descendants
+	Spawn         USD  `json:"spawn,omitzero"`    // the whole life of an identity that has a parent
+	HomeDay       USD  `json:"home_day,omitzero"` // the day of all identities together
+	AllowUnpriced bool `json:"allow_unpriced,omitempty"`
 }
 
 // Any reports whether there is a limit at all.

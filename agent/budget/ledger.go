@@ -102,6 +102,7 @@ func (account Account) held(day string) (s Sums) {
 // with the past. A line that a crash has torn is passed over. All methods except Lock and Missing need the lock.
 type Ledger struct {
 	Accounts map[string]Account // by Self, as they were last read
+	Limits   *Limits            // of a home that several hosts share; nil: no host has set any
 	Remote   Remote             // nil unless other hosts share the home
 
 	home  string
@@ -180,9 +181,15 @@ func (l *Ledger) read() error {
 	}
 	data = data[len(l.end):]
 	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
-		var account Account
-		if json.Unmarshal(line, &account) == nil && account.Self != "" {
-			l.Accounts[account.Self] = account
+		var says struct {
+			Account
+			Limits *Limits `json:"limits"`
+		}
+		readable := json.Unmarshal(line, &says) == nil
+		if readable && says.Limits != nil {
+			l.Limits = says.Limits
+		} else if readable && says.Self != "" {
+			l.Accounts[says.Self] = says.Account
 		}
 		l.at, l.end, l.lines = l.at+int64(len(line)), bytes.Clone(line), l.lines+1
 	}
@@ -201,7 +208,24 @@ func (l *Ledger) Put(account Account) error {
 	return err
 }
 
-// Replace makes these accounts the whole ledger.
+// PutLimits appends the limits of the home, as Put does an account.
+func (l *Ledger) PutLimits(limits Limits) error {
+	line, err := limitsLine(limits)
+	if err == nil {
+		err = l.push(line, false)
+	}
+	if err == nil {
+		l.Limits = &limits
+	}
+	return err
+}
+
+func limitsLine(limits Limits) ([]byte, error) {
+	line, err := json.Marshal(map[string]Limits{"limits": limits})
+	return append(line, '\n'), err
+}
+
+// Replace makes these accounts the whole ledger, beside the limits of the home.
 func (l *Ledger) Replace(all []Account) error {
 	if err := l.put(true, all...); err != nil {
 		return err
@@ -211,6 +235,11 @@ func (l *Ledger) Replace(all []Account) error {
 
 func (l *Ledger) put(whole bool, all ...Account) (err error) {
 	var text []byte
+	if whole && l.Limits != nil {
+		if text, err = limitsLine(*l.Limits); err != nil {
+			return err
+		}
+	}
 	for _, account := range all {
 		line, err := json.Marshal(account)
 		if err != nil {
@@ -218,6 +247,11 @@ func (l *Ledger) put(whole bool, all ...Account) (err error) {
 		}
 		text = append(append(text, line...), '\n')
 	}
+	return l.push(text, whole)
+}
+
+// push makes lines durable, at all hosts; with whole they take the place of all lines.
+func (l *Ledger) push(text []byte, whole bool) (err error) {
 	if l.Remote != nil {
 		err = l.Remote.Push(text, whole)
 	}

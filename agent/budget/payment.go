@@ -152,7 +152,7 @@ func (t *Attempts) Begin(waste llm.Waste) (err error) {
 	defer func() { t.err = err }()
 	worst, known := t.worst(t.q)
 	if !known {
-		if t.limits.AllowUnpriced {
+		if t.Limits().AllowUnpriced {
 			return nil
 		}
 		return fmt.Errorf("%w: %s", ErrUnpriced, t.q.Model)

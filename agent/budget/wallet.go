@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lethe/agent/home"
@@ -17,10 +18,11 @@ import (
 type Wallet struct {
 	home    home.Home
 	store   *blobs.Store
-	limits  Limits
-	limited bool // by any limit; without one it only writes its spending, and only if there is a ledger
+	given   bool        // its parent has limited its life
+	limited atomic.Bool // by any limit; without one it only writes its spending, and only if there is a ledger
 
 	mu     sync.Mutex
+	limits Limits // of the home
 	ledger *Ledger
 	own    Account // as the ledger is to have it
 	last   int     // the number of the newest hold
@@ -34,10 +36,7 @@ func Open(
 	limits Limits,
 	says Spending,
 ) (*Wallet, error) {
-	p := &Wallet{
-		home: h, store: store, limits: limits, limited: limits.Any(),
-		ledger: NewLedger(h.Dir), own: newAccount(id, store),
-	}
+	p := &Wallet{home: h, store: store, limits: limits, ledger: NewLedger(h.Dir), own: newAccount(id, store)}
 	if h.Shared != nil {
 		p.ledger.Remote = h.Shared.Ledger()
 	}
@@ -47,15 +46,19 @@ func Open(
 			return nil, err
 		}
 		if child != nil && child.USD > 0 {
-			p.limited = true
+			p.given = true
 		}
 	}
-	return p, p.open(says)
+	p.limited.Store(p.given || limits.Any())
+	return p, p.open(limits, says)
 }
 
-// open takes over the holds of the process before that no line has paid.
-func (p *Wallet) open(says Spending) error {
+// open shares the limits of config.toml, and takes over the holds of the process before that no line has paid.
+func (p *Wallet) open(limits Limits, says Spending) error {
 	return p.locked(func() error {
+		if err := p.shareLimits(limits); err != nil {
+			return err
+		}
 		was, known := p.ledger.Accounts[p.own.Self]
 		p.own.Spending, p.own.Holds = was.Spending, was.Holds
 		p.own.Says(says)
@@ -76,7 +79,7 @@ func (p *Wallet) open(says Spending) error {
 // locked reads the ledger and runs f while nobody else has it; again if another host has changed it meanwhile. If there
 // is no ledger it makes one, or returns if nothing is limited.
 func (p *Wallet) locked(f func() error) error {
-	if !p.limited && p.ledger.Missing() {
+	if p.ledger.Remote == nil && p.isFree() {
 		return nil
 	}
 	unlock, err := p.ledger.Lock()
@@ -85,8 +88,10 @@ func (p *Wallet) locked(f func() error) error {
 	}
 	defer unlock()
 	for again := true; again; again = errors.Is(err, ErrChanged) {
-		if err = p.ledger.Read(); errors.Is(err, fs.ErrNotExist) {
-			if !p.limited {
+		err = p.ledger.Read()
+		p.follow()
+		if errors.Is(err, fs.ErrNotExist) {
+			if !p.limited.Load() {
 				return nil
 			}
 			err = makeLedger(p.home, p.store, p.ledger)
@@ -96,6 +101,27 @@ func (p *Wallet) locked(f func() error) error {
 		}
 	}
 	return err
+}
+
+// isFree reports whether there is neither a limit nor a ledger.
+func (p *Wallet) isFree() bool { return !p.limited.Load() && p.ledger.Missing() }
+
+// follow takes over the limits that the hosts of the home share.
+func (p *Wallet) follow() {
+	if p.ledger.Remote != nil && p.ledger.Limits != nil {
+		p.limits = *p.ledger.Limits
+		p.limited.Store(p.given || p.limits.Any())
+	}
+}
+
+// Refresh asks whether another host has set a limit, where this host knows of none.
+func (p *Wallet) Refresh() error {
+	if p == nil || p.ledger.Remote == nil || p.limited.Load() {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.locked(func() error { return nil })
 }
 
 // agree writes the wallet's account into the ledger unless the ledger, as it was read, already holds the same.
@@ -108,10 +134,22 @@ func (p *Wallet) agree() error {
 }
 
 // tell reads the ledger anew and then agrees.
-func (p *Wallet) tell() error { return p.locked(p.agree) }
+func (p *Wallet) tell() error {
+	if p.isFree() {
+		return nil
+	}
+	return p.locked(p.agree)
+}
+
+// Limits returns the limits of the home.
+func (p *Wallet) Limits() Limits {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.limits
+}
 
 // Limited reports whether any limit is set. A nil wallet has no limit.
-func (p *Wallet) Limited() bool { return p != nil && p.limited }
+func (p *Wallet) Limited() bool { return p != nil && p.limited.Load() }
 
 // Holds returns the holds that no line has paid.
 func (p *Wallet) Holds() []Hold {
@@ -169,6 +207,9 @@ func ReadBook(
 	unlock()
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = addLives(h, store, l)
+	}
+	if h.Shared != nil && l.Limits != nil {
+		limits = *l.Limits
 	}
 	return NewBook(limits, DateOf(now, zone), l.Accounts), err
 }

@@ -7,6 +7,7 @@ import (
 	"lethe/agent/budget"
 	"lethe/agent/share"
 	"lethe/agent/share/streams"
+	"lethe/internal/durable"
 )
 
 // ledger is budget.Remote: a book of lines of accounts with the spending of all hosts. Its callers hold the lock of the
@@ -21,6 +22,9 @@ func (l ledger) book() (streams.Book, error) {
 
 func (l ledger) Pull(f func(lines []byte, whole bool) error) error {
 	b, err := l.book()
+	if err == nil && budget.NewLedger(l.home.Dir).Missing() { // it was deleted here: all of it is read
+		err = durable.Remove(b.File)
+	}
 	if err == nil {
 		err = b.Pull(l.untilEnd(), f)
 	}
