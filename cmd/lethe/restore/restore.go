@@ -45,6 +45,8 @@ func Run(ctx context.Context, app *cli.App, url string, options Options) error {
 	if err != nil && here == 0 {
 		return errors.Join(err, os.RemoveAll(dir)) // it is no home
 	}
+	app.Note("not in the store, since each host has its own: config.toml but its limits of money, skills/, hooks/, bin/, " +
+		"titles of rooms, MCP servers with their logins, and keys: bring these and keys.env from the old machine")
 	return err
 }
 
