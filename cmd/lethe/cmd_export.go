@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,8 @@ file is imported, and no longer here; with --copy it goes on here.`,
   lethe export ada --copy -o ada.lethe  a backup; it may run meanwhile
   lethe export ada --to age1…           that only the owner of the key can read`,
 		Args: cli.ExactArgs(1),
-		RunE: app.WithHome(func(_ context.Context, args []string) error {
-			return runExport(app, options, args)
+		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			return runExport(ctx, app, options, args)
 		}),
 	}
 	flags := cmd.Flags()
@@ -51,7 +52,7 @@ file is imported, and no longer here; with --copy it goes on here.`,
 	return cmd
 }
 
-func runExport(app *cli.App, options exportOptions, args []string) error {
+func runExport(ctx context.Context, app *cli.App, options exportOptions, args []string) error {
 	if options.output == "" && console.IsTerminal(app.Out) {
 		return exit.Hint(exit.Usagef("an archive is nothing to look at"), "name a file with -o")
 	}
@@ -62,6 +63,9 @@ func runExport(app *cli.App, options exportOptions, args []string) error {
 	id, err := app.Find(args[0])
 	if err != nil {
 		return err
+	}
+	if options.copy {
+		warnOfOlder(ctx, app, id)
 	}
 	var sum archive.Summary
 	write := func(out io.Writer) (err error) {
@@ -87,6 +91,14 @@ func runExport(app *cli.App, options exportOptions, args []string) error {
 	app.Note("exported %s (%s): %d files, %s, sealed over %d lines with root %s; what stays behind: %s",
 		sum.Name, sum.Kind, sum.Files(), console.Megabytes(sum.Bytes), sum.Checkpoint.Size, sum.Checkpoint.Root, left)
 	return nil
+}
+
+// warnOfOlder tells if a life goes on at another host, or in another home.
+func warnOfOlder(ctx context.Context, app *cli.App, id home.Identity) {
+	err := app.IsElsewhere(ctx, id)
+	if elsewhere, is := errors.AsType[*home.ElsewhereError](err); is {
+		app.Warn("this is an older copy: %s goes on at %s", id.Name, cmp.Or(elsewhere.Host, "another home"))
+	}
 }
 
 // writeArchive writes a file, and names it in an error instead of the temporary one.

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
 
+	"lethe/agent/share"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 )
@@ -59,6 +61,29 @@ func LoadKeys(home string, more []string) (*Keys, error) {
 		}
 	}
 	return keys, nil
+}
+
+// Opens returns ErrKey if a text of a stream cannot be opened with the keys of a home. It makes no key.
+func Opens(ctx context.Context, store share.Store, stream, home string, plain bool) error {
+	newest, err := store.Newest(ctx, stream, 0)
+	if err != nil || newest == 0 {
+		return err
+	}
+	all := &Streams{Store: store}
+	if !plain {
+		text, _, err := durable.ReadRegular(KeyFile(home), 1<<16)
+		if errors.Is(err, fs.ErrNotExist) {
+			return ErrKey
+		}
+		if err == nil {
+			all.Keys, err = ParseKeys(string(text))
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", KeyFile(home), err)
+		}
+	}
+	_, err = all.Get(ctx, stream, newest)
+	return err
 }
 
 // ParseKeys reads what a KeyFile holds.

@@ -41,6 +41,9 @@ func (app *App) WithIdentity(run func(context.Context, home.Identity, []string) 
 		if err != nil {
 			return err
 		}
+		if elsewhere := app.knownElsewhere(id); elsewhere != nil {
+			app.Note("this is as this host had it: %s goes on at %s", id.Name, elsewhere.Host)
+		}
 		return run(ctx, id, args)
 	})
 }

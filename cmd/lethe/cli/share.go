@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"lethe/agent/config"
+	"lethe/agent/home"
 	"lethe/agent/share/hosts"
 	"lethe/chat"
 	"lethe/cmd/lethe/exit"
@@ -46,6 +47,32 @@ func (app *App) BesideHosts(ctx context.Context, attends bool, f func(context.Co
 		end()
 		return errors.Join(err, <-done)
 	})
+}
+
+// IsElsewhere returns a *home.ElsewhereError if a life that is on this disk goes on at another host or in another home.
+func (app *App) IsElsewhere(ctx context.Context, id home.Identity) error {
+	app.Refresh(ctx)
+	if elsewhere := app.knownElsewhere(id); elsewhere != nil {
+		return elsewhere
+	}
+	state, err := home.Fold(id, app.Look.Store)
+	if err != nil {
+		return err
+	}
+	return id.Elsewhere(state)
+}
+
+// knownElsewhere returns where a life that is on this disk goes on, if another host has it, as this one was told last.
+func (app *App) knownElsewhere(id home.Identity) *home.ElsewhereError {
+	if app.Shared == nil {
+		return nil
+	}
+	for _, elsewhere := range app.Shared.Elsewhere() {
+		if elsewhere.Identity.Self == id.Self {
+			return elsewhere
+		}
+	}
+	return nil
 }
 
 // Refresh fetches new lines of other hosts, if there are any.

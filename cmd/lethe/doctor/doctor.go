@@ -23,6 +23,7 @@ import (
 	"lethe/agent/host"
 	"lethe/agent/llm"
 	"lethe/agent/share"
+	"lethe/agent/share/rooms"
 	"lethe/agent/share/streams"
 	"lethe/agent/tools"
 	"lethe/agent/tools/skills"
@@ -101,12 +102,32 @@ func (x Exam) share(ctx context.Context) {
 	if conf.URL == "" {
 		return
 	}
+	fit := true
 	for _, finding := range share.Probe(ctx, conf.URL) {
+		fit = fit && finding.State != Trouble
 		x.Tell(Finding{finding.State, "share", finding.Text, ""})
+	}
+	if fit {
+		if err := x.opens(ctx); err != nil {
+			x.check(err, "share", "", "")
+		}
 	}
 	x.warn(!conf.Plain && len(conf.To) == 0, "share", "",
 		"whoever loses %s loses what is stored: keep a copy of it elsewhere", streams.KeyFile(x.Home.Dir))
 }
+
+// opens returns an error if the keys of the home do not open what its hosts have stored.
+func (x Exam) opens(ctx context.Context) error {
+	store, err := share.Open(x.Settings.Share.URL, shareTime)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return streams.Opens(ctx, store, rooms.Stream, x.Home.Dir, x.Settings.Share.Plain)
+}
+
+// shareTime bounds a question to the store.
+const shareTime = 3 * time.Second
 
 func (x Exam) web() {
 	settings := x.Settings.Web
