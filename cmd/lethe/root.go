@@ -90,7 +90,8 @@ func addCommands(root *cobra.Command, app *cli.App) {
 		newGCCommand(app), newRunCommand(app), newServeCommand(app), newSkillsCommand(app), newStopCommand(app))
 	addGroup(root, "Branch", newBranchCommand(app), newDiffCommand(app), newForkCommand(app), newTreeCommand(app))
 	addGroup(root, "Carry",
-		newExportCommand(app), newImportCommand(app), newHostsCommand(app), newRestoreCommand(app), newTakeCommand(app))
+		newAdoptCommand(app), newExportCommand(app), newImportCommand(app), newHostsCommand(app), newRestoreCommand(app),
+		newTakeCommand(app))
 	addGroup(root, "Measure", newRehearseCommand(app))
 }
 

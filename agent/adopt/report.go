@@ -1,0 +1,61 @@
+package adopt
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Report counts what a run read.
+type Report struct {
+	Files     int   `json:"files"`
+	Unchanged int   `json:"unchanged"` // files passed over
+	Bytes     int64 `json:"bytes"`
+	Records   int   `json:"records"` // lines, or conversations of an export
+	Sessions  int   `json:"sessions"`
+	Entries   int   `json:"entries"`
+	Memories  int   `json:"memories"` // entries that are files of memories
+	Pictures  int   `json:"pictures"`
+	Merged    int   `json:"merged"`  // records that went into the message of the one before
+	Doubled   int   `json:"doubled"` // entries that stood elsewhere: in a fork's parent, in an event
+	Passed    int   `json:"passed"`  // records of known kinds in which nobody speaks
+	Glued     int   `json:"glued"`   // records that stood in the line of another one
+	// First and Last are the times of the first and the last entry.
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
+	// Unknown is what was not understood, by kind; the most frequent first.
+	Unknown []Unknown `json:"unknown"`
+}
+
+// Unknown is a kind of record, block or file that was not understood.
+type Unknown struct {
+	Kind   string   `json:"kind"`
+	Count  int      `json:"count"`
+	Places []string `json:"places"` // of the first three: file:line, or file
+}
+
+// notUnderstood counts something at the current place.
+func (s *Stream) notUnderstood(kind string) {
+	all := s.report.Unknown
+	i := slices.IndexFunc(all, func(u Unknown) bool { return u.Kind == kind })
+	if i < 0 && len(all) >= 100 { // a file of noise has any number of kinds
+		i = len(all) - 1
+	} else if i < 0 {
+		i = len(all)
+		all = append(all, Unknown{Kind: kind})
+	}
+	all[i].Count++
+	if len(all[i].Places) < 3 {
+		place := s.file
+		if s.line > 0 {
+			place = fmt.Sprintf("%s:%d", s.file, s.line)
+		}
+		all[i].Places = append(all[i].Places, place)
+	}
+	s.report.Unknown = all
+}
+
+// sort brings the most frequent kinds to the front.
+func (r *Report) sort() {
+	slices.SortStableFunc(r.Unknown, func(a, b Unknown) int { return b.Count - a.Count })
+}
