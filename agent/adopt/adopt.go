@@ -142,6 +142,15 @@ var Agents = []Agent{
 		Source: claudeCode{}},
 	{Name: "codex", Title: "Codex", Roots: []string{"$CODEX_HOME", ".codex"}, Source: codex{}},
 	{Name: "pi", Title: "pi", Roots: []string{"$PI_CODING_AGENT_DIR", ".pi/agent", ".omp/agent"}, Source: pi{}},
+	{Name: "chatgpt", Title: "ChatGPT", Source: chatGPT{},
+		Hint: "export it (Settings, Data controls), then: lethe adopt chatgpt=FILE.zip --dry-run"},
+	{Name: "claude-ai", Title: "Claude.ai", Source: claudeAI{},
+		Hint: "export it (Settings, Privacy), then: lethe adopt claude-ai=FILE.zip --dry-run"},
+	{Name: "openclaw", Title: "OpenClaw", Roots: []string{"$OPENCLAW_STATE_DIR", ".openclaw"}, Source: openClaw{}},
+	{Name: "hermes", Title: "Hermes", Roots: []string{"$HERMES_HOME", ".hermes"},
+		Hint: "hermes sessions export h.jsonl, then: lethe adopt hermes=h.jsonl --dry-run", Source: hermes{}},
+	{Name: "qwen-code", Title: "Qwen Code", Roots: []string{".qwen"}, Source: qwenCode{}},
+	{Name: "gemini-cli", Title: "Gemini CLI", Roots: []string{"$GEMINI_CLI_HOME/.gemini", ".gemini"}, Source: geminiCLI{}},
 }
 
 // Find returns the agent with a name, or nil.

@@ -237,6 +237,7 @@ func (f *codexFile) thread(meta codexMeta) {
 		ID: id, Parent: cmp.Or(meta.ForkedFrom, spawned.Subagent.Spawn.Parent), Side: isSide, Dir: meta.CWD,
 		Began: meta.Timestamp.Time,
 	})
+	f.listed[id] = true
 	f.root = id
 	if parent := meta.ForkedFrom; parent != "" {
 		f.root = cmp.Or(f.roots[parent], parent)

@@ -41,8 +41,8 @@ type source struct {
 	URL       string
 }
 
-// parts returns an entry for each block of a message's content, which may be a text. Who is empty unless the block tells:
-// a result is the tool's, a call and a thought are the assistant's. An entry may be empty.
+// parts returns an entry for each block of a message's content, which may be a text. A result is the tool's, a call and
+// a thought are the assistant's; else Who is empty. An entry may be empty.
 func (r *record) parts(content json.RawMessage) (all []Entry) {
 	content = bytes.TrimSpace(content)
 	if len(content) == 0 || string(content) == "null" {

@@ -61,6 +61,7 @@ type piMessage struct {
 type piFile struct {
 	*Stream
 	newest int    // the newest version that is known
+	joined bool   // a session may lie in several files
 	id     string // of the session; "" before its header
 }
 
@@ -109,8 +110,7 @@ func (f *piFile) header(row piRow) error {
 	return nil
 }
 
-// add passes on an entry of a row. A fork keeps the ids and times of messages. Entries of version 1 have no ids, and are
-// unique.
+// add passes on an entry of a row. A fork keeps the ids and times of messages. Version 1 has no ids: each entry is new.
 func (f *piFile) add(row piRow, entry Entry) error {
 	entry.ID, entry.At = row.ID, row.Timestamp.Time
 	if row.Message != nil && !row.Message.Timestamp.IsZero() {
@@ -119,6 +119,9 @@ func (f *piFile) add(row piRow, entry Entry) error {
 	key := ""
 	if row.ID != "" {
 		key = row.ID + entry.At.String()
+	}
+	if row.ID != "" && f.joined {
+		key = f.id + "/" + row.ID
 	}
 	if entry.Who == Assistant {
 		return f.put(key, entry)

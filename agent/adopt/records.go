@@ -254,7 +254,12 @@ func (s *Stream) whole(store fs.FS, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxText+1))
+	return readBounded(file)
+}
+
+// readBounded reads at most maxText bytes.
+func readBounded(in io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxText+1))
 	if err == nil && len(data) > maxText {
 		err = fmt.Errorf("it is larger than %d MB", maxText>>20)
 	}

@@ -31,6 +31,7 @@ type Stream struct {
 
 	seen     map[uint64]bool   // keys of entries
 	sessions map[uint64]bool   // that the sink knows
+	assets   map[string]string // of ChatGPT: names of files by their ids
 	roots    map[string]string // of Codex: the first one of a thread's forks
 	listed   map[string]bool   // ids of sessions that have a file: a list of prompts tells of the others
 }

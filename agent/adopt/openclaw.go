@@ -1,0 +1,113 @@
+package adopt
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// openClaw reads the sessions of OpenClaw (seen: 2026.9.6; versions to 4). They are pi's rows: one a row of a SQLite
+// file, before that one a line of a file. Migrations lost some, so both are read, and joined by session and event.
+type openClaw struct{}
+
+// sqlite is the kind of a SQLite file.
+const sqlite = "sqlite"
+
+// openClawFile tells sessions: archived and deleted ones too, but no copies that were made before a step.
+var openClawFile = regexp.MustCompile(`^[^.]+(-topic-[^.]+)?\.jsonl(\.(deleted|reset)\..+)?$`)
+
+func (openClaw) Find(store fs.FS) ([]Piece, error) {
+	all, err := pieces(store, "agents", func(name string) string {
+		base, dir := path.Base(name), path.Base(path.Dir(name))
+		switch {
+		case base == "openclaw-agent.sqlite":
+			return sqlite
+		case openClawFile.MatchString(base) && (dir == "sessions" || dir == "session-sqlite-import-archive" || dir == "."):
+			return "session"
+		}
+		return ""
+	})
+	if err != nil {
+		return nil, err
+	}
+	if info, err := fs.Stat(store, "workspace"); err == nil && info.IsDir() {
+		notes, _ := pieces(store, "workspace", func(name string) string {
+			below := strings.TrimPrefix(name, "workspace/")
+			isMemory := below == "MEMORY.md" || below == "USER.md" || path.Dir(below) == "memory" && path.Ext(below) == ".md"
+			if isMemory {
+				return memory
+			}
+			return ""
+		})
+		all = append(all, notes...)
+	}
+	return all, nil
+}
+
+func (openClaw) Read(out *Stream, piece Piece) error {
+	if piece.kind != sqlite {
+		file := &piFile{Stream: out, newest: 4, joined: true}
+		return out.records(piece.Path, file.row)
+	}
+	var session string
+	var file *piFile
+	return out.rows(piece.Path, "select * from transcript_events order by session_id, seq", func(r *record) error {
+		var row struct {
+			SessionID string `json:"session_id"`
+			Event     string `json:"event_json"`
+			Packed    string `json:"event_zstd"`
+		}
+		if !r.decode(&row) {
+			return nil
+		}
+		if file == nil || row.SessionID != session {
+			session = row.SessionID
+			file = &piFile{Stream: out, newest: 4, joined: true}
+		}
+		event := []byte(r.text(row.Event))
+		if packed, err := base64.StdEncoding.DecodeString(r.text(row.Packed)); err == nil && len(packed) > 0 {
+			if event, err = unpacked(packed); err != nil {
+				out.notUnderstood("event that cannot be decompressed")
+				return nil
+			}
+		}
+		if !json.Valid(event) {
+			out.notUnderstood("event that is no JSON")
+			return nil
+		}
+		raw, lifted := lift(event)
+		return file.row(&record{Stream: out, raw: raw, lifted: lifted})
+	})
+}
+
+// unpacked decompresses at most maxText bytes.
+func unpacked(packed []byte) ([]byte, error) {
+	plain, err := unzstd(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	return readBounded(plain)
+}
+
+// rows calls read with the rows of a query over a SQLite file, whose columns are the record's fields.
+func (s *Stream) rows(file, query string, read func(*record) error) error {
+	if s.options.Rows == nil {
+		s.notUnderstood("SQLite file: there is no reader of it here")
+		return nil
+	}
+	rows, err := s.options.Rows(s.ctx, file, query)
+	if err != nil {
+		return err
+	}
+	err = s.recordsIn(rows, read)
+	if closed := rows.Close(); err == nil {
+		err = closed
+	}
+	s.line = 0
+	return err
+}
