@@ -29,7 +29,7 @@ func (app *App) Finish(cmd *cobra.Command) {
 	default:
 		cmd.Args = ExactArgs(0)
 	}
-	cmd.DisableFlagsInUseLine = !cmd.HasAvailableLocalFlags()
+	cmd.DisableFlagsInUseLine = !cmd.HasAvailableFlags()
 	cmd.ValidArgsFunction = app.completeArgument
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		word, _ := pflag.UnquoteUsage(flag)

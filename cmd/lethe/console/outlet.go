@@ -20,7 +20,7 @@ type outlet struct {
 
 // Bounds of an outlet.
 const (
-	outletWrites = 1 << 12
+	outletWrites = 1 << 10
 	outletGrace  = 300 * time.Millisecond // that the end of the process waits for readers
 )
 
