@@ -182,14 +182,18 @@ func (a *Agent) wakes() wake.Config {
 	}
 }
 
-// renewIfDue begins the first epoch of a life, or another one if the parameters are others. Other tools or texts wait
+// renewIfDue begins the first epoch of a life, or another one if the parameters are others or a
+// server dropped parts of requests. Other tools or texts wait
 // for the next epoch: each update would cost the cache.
 func (a *Agent) renewIfDue() error {
 	state, why := a.view.State, "settings"
 	if a.fresh {
 		state.PinForGood(a.cfg.pins...)
 		why = "boot"
+	} else if state.Short { // somebody may have mended the server
+		state.Window, state.Short = 0, false
 	} else if a.thinker.wanted() == state.Stable.Params {
+		a.thinker.counts.Most = int(state.Usage.LastInput)
 		return a.cfg.checkLimit(a.view.ID, state.Stable)
 	}
 	if err := a.thinker.refresh(state); err != nil {

@@ -69,7 +69,11 @@ func (f *forgetter) stuck() error {
 	const text = "the context cannot be brought under its limit of %d tokens: " +
 		"system prompt and tools have %d, the answer %d, the rest %d"
 	why := fmt.Sprintf(text, w.Limit, w.Fixed, w.Answer, f.thinker.contextTokens()-w.Fixed-w.Answer)
-	return f.Pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", time.Time{})
+	mend := "Raise the limit, or shorten what stands in the way."
+	if f.State.Short {
+		mend = mendWindow
+	}
+	return f.Pause(why, "I cannot think: "+why+". "+mend, time.Time{})
 }
 
 // overflowed deals with a provider that refused a request as too large: it lowers the limit and makes room. again says

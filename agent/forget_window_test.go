@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -235,4 +236,85 @@ func TestShownAsGoneBy(t *testing.T) {
 	if shown := prompt.PartsOf(r.id, w.fold(r.id), 30_000).Total; ran == 0 || shown != ran {
 		t.Errorf("%d tokens are shown of it, and %d when it ran", shown, ran)
 	}
+}
+
+// cutting is a server that keeps the end of a prompt, and counts that alone.
+type cutting struct {
+	Model
+	window int
+	odd    int // the number of a request that is counted wrong; 0: all have their real count up to the window
+	asked  int
+}
+
+func (m *cutting) Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+	reply, err := m.Model.Complete(ctx, r, on)
+	if m.asked++; m.odd == 0 || m.odd == m.asked {
+		reply.Usage.Input = min(reply.Usage.Input, m.window)
+	}
+	return reply, err
+}
+
+// A server that drops what its window does not hold says so in its counts alone. They teach nothing. The life keeps to
+// that window, and says so once; when it starts again, it looks whether somebody has mended the server.
+func TestCutWithoutAWord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("noted"))
+	w.conf.ContextLimit = 100_000
+	server := &cutting{Model: w.gauge, window: 20_000}
+	w.conf.Model = server
+	r := w.run(w.boot("ada", "dev"))
+	for range 12 {
+		w.talk(1, 600)
+		r.settled()
+	}
+	equal(t, "limit that is shown", w.status(r.id).ContextLimit, 20_000)
+	equal(t, "lines that tell", w.times(w.path("dev"), "Give the server a larger window"), 1)
+	contains(t, strings.Join(w.status(r.id).Trouble, "; "), "drops what is beyond 20000 tokens")
+	late := w.requests()
+	if n := (llm.Estimator{}).Tokens(len(late[len(late)-1].messages)); n > 20_000 {
+		t.Errorf("the newest request has some %d tokens", n)
+	}
+	server.window = 1_000_000
+	r = r.again()
+	r.ask("hello")
+	r.settled()
+	equal(t, "limit", w.status(r.id).ContextLimit, 100_000)
+	equal(t, "trouble", len(w.status(r.id).Trouble), 0)
+	r.finish()
+	w.conserved(r.id)
+}
+
+// One odd count shrinks no life.
+func TestOneOddCount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("noted"))
+	w.conf.ContextLimit = 100_000
+	w.conf.Model = &cutting{Model: w.gauge, window: 500, odd: 3}
+	r := w.run(w.boot("ada", "dev"))
+	for range 6 {
+		w.talk(1, 300)
+		r.settled()
+	}
+	w.has(r.id, 0, "error")
+	equal(t, "limit", w.status(r.id).ContextLimit, 100_000)
+	r.checked()
+}
+
+// A window in which no conversation has room stops the identity, which says how the server is mended.
+func TestCutBelowAllUse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("noted"))
+	w.conf.ContextLimit = 100_000
+	w.conf.Model = &cutting{Model: w.gauge, window: 1024}
+	r := w.run(w.boot("ada", "dev"))
+	w.talk(1, 300)
+	r.settled()
+	w.talk(1, 300)
+	r.settled()
+	w.say("dev", "ann", "still there?")
+	r.waitFor(status.Paused, "")
+	r.finish()
+	lines := w.said("dev")
+	contains(t, lines[len(lines)-1], "I cannot think")
+	contains(t, lines[len(lines)-1], "OLLAMA_CONTEXT_LENGTH")
 }

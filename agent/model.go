@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,7 @@ type thinker struct {
 	spending *budget.Spending // as LIFE has it
 	wallet   *budget.Wallet   // nil where no limit is set, or the model is for nothing
 	counted  budget.Counted
+	counts   llm.Counts
 
 	indexer       *recall.Keeper // nil while the identity does not run
 	hintedThrough int            // the newest entry that a hint was looked up for
@@ -191,11 +193,43 @@ func (t *thinker) silence() (since time.Time) {
 // answered notes that the model has answered.
 func (t *thinker) answered() { t.outage, t.streamed = outage{}, streamed{} }
 
+// judge takes what a count may teach out of an answer whose server dropped a part of the request. cut says that it
+// has done so before.
+func (t *thinker) judge(answer *thought) (cut bool) {
+	believed, cut := t.counts.Judge(answer.asked, answer.reply.Usage.Input)
+	if !believed {
+		answer.weight = 0
+	}
+	return cut
+}
+
 // observe learns the weight of requests from the provider's count.
 func (t *thinker) observe(answer thought) {
 	counted := answer.reply.Usage.Input
 	t.estimate = t.estimate.Observe(answer.weight, counted)
-	if counted > 0 {
+	if counted > 0 && answer.weight > 0 {
 		t.counted = budget.Count(answer.asked, answer.weight, counted)
 	}
+}
+
+// mendWindow says how a server is given a larger window.
+const mendWindow = "Give the server a larger window (Ollama: OLLAMA_CONTEXT_LENGTH=32768; llama.cpp: --ctx-size 32768) " +
+	"and start me again."
+
+// hold keeps requests within what a server takes that drops the rest. It tells rooms once.
+func (t *thinker) hold(rooms []string) error {
+	t.estimate = llm.Estimator{} // cut requests may have taught it
+	limit, window := t.limit(), t.counts.Most
+	if window >= limit {
+		window = limit * 3 / 4
+	}
+	found := event.Error{What: mind.Short, Window: window}
+	found.Text = fmt.Sprintf("the server of %s counts %d tokens, however long a request is: it drops the rest",
+		t.State.Stable.Params.Model, t.counts.Most)
+	if !t.State.Short {
+		say := fmt.Sprintf("%s. I keep to %d tokens and forget sooner. %s", found.Text, window, mendWindow)
+		found.Notice = t.Notice(strings.ToUpper(say[:1])+say[1:], rooms...)
+	}
+	t.Log.Warn(found.Text, "window", window)
+	return t.Happen(found)
 }

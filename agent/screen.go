@@ -67,11 +67,15 @@ func (a *Agent) showEnd(err error) {
 	a.view.Screen.Flush()
 }
 
-// trouble says in a line each what is wrong with rooms, for people.
+// trouble says in a line each what is wrong with rooms and models, for people.
 func (a *Agent) trouble() []string {
 	out := append(a.outbox.Trouble(), a.listener.Trouble()...)
 	if wanted := a.view.State.Away; wanted != "" {
 		out = append(out, fmt.Sprintf("the model %s does not answer, another one stands in for it", wanted))
+	}
+	if state := a.view.State; state.Short {
+		out = append(out, fmt.Sprintf("the server of %s drops what is beyond %d tokens: give it a larger window",
+			state.Stable.Params.Model, state.Window))
 	}
 	slices.Sort(out)
 	return out

@@ -46,6 +46,7 @@ func (a *Agent) step(ctx context.Context) error {
 		return a.cutOff(got.reply)
 	}
 	rooms := a.view.People() // who waits for the reply
+	cut := a.thinker.judge(&got)
 	if err := a.recordReply(ctx, got, verdict); err != nil {
 		return err
 	}
@@ -56,6 +57,11 @@ func (a *Agent) step(ctx context.Context) error {
 		return err
 	}
 	a.thinker.observe(got)
+	if cut {
+		if err := a.thinker.hold(rooms); err != nil {
+			return err
+		}
+	}
 	return a.caller.act(ctx)
 }
 

@@ -40,7 +40,8 @@ func (s *State) Determined(all bool) []byte {
 	copied.Carried = nil
 	if !all {
 		copied.Context, copied.Stable, copied.Epoch, copied.Files, copied.Forgets = Context{}, Stable{}, 0, nil, nil
-		copied.WantModel, copied.Away, copied.LastBlob, copied.Window, copied.Overflows = "", "", blobs.Hash{}, 0, 0
+		copied.WantModel, copied.Away, copied.LastBlob = "", "", blobs.Hash{}
+		copied.Window, copied.Short, copied.Overflows = 0, false, 0
 	}
 	text, _ := copied.Snapshot()
 	return text
@@ -61,7 +62,7 @@ func (s *State) Renew(in Inputs) {
 		s.Epoch++
 	}
 	if !in.Params.SameModel(s.Stable.Params) {
-		s.Window, s.Overflows = 0, 0 // they are about the other model
+		s.Window, s.Short, s.Overflows = 0, false, 0 // they are about the other model
 	}
 	if was := s.Stable.Params; in.Params.Endpoint != was.Endpoint || in.Params.Asked != was.Asked {
 		s.Away = ""

@@ -151,13 +151,18 @@ func (s *State) paused(pause event.Paused) error {
 	return s.notice(pause.ID, pause.Notice)
 }
 
+// Short is what failed where a server takes no more than Window, and drops the rest without a word.
+const Short = "short"
+
 // failed notes an error after which the identity goes on.
 func (s *State) failed(failure event.Error) error {
 	if failure.Say != "" && failure.What == "model" {
 		s.Told = failure.What
 	}
 	if failure.Window > 0 {
-		s.Window = failure.Window
+		s.Window, s.Short = failure.Window, failure.What == Short
+	}
+	if failure.Window > 0 && !s.Short {
 		s.Overflows++
 	}
 	return s.notice(failure.ID, failure.Notice)

@@ -46,8 +46,10 @@ type Tally struct {
 	Steps   int `json:"steps"`         // model calls since a user last spoke
 	Notices int `json:"notices"`       // lines of the harness so far
 	Cut     int `json:"cut,omitempty"` // answers in a row that were cut off
-	// Window is the largest request, in tokens, that the provider was seen to take after it refused one; 0 before.
+	// Window is the largest request, in tokens, that the provider was seen to take after it refused one, or dropped a
+	// part of some without a word (Short); 0 before.
 	Window    int    `json:"window,omitempty"`
+	Short     bool   `json:"short,omitempty"`
 	Overflows int    `json:"overflows,omitempty"` // requests in a row that were too large
 	LastCall  string `json:"last_call,omitempty"` // digest of the last call with its result
 	Repeats   int    `json:"repeats,omitempty"`   // times that LastCall came in a row

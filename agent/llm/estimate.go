@@ -10,7 +10,7 @@ import (
 // on text that an agent lives on: a Chinese character counts from a fifth to two tokens.
 const (
 	minChars     = 1.0
-	maxChars     = 12.0
+	maxChars     = 12
 	defaultChars = 3.3  // 1 / 0.3
 	maxChange    = 1.25 // from one request to the next
 )
@@ -48,7 +48,7 @@ func (e Estimator) Chars(tokens int) int {
 // characters counted tokens. One wild count after others moves it by a quarter at most.
 // Requests of less than 200 tokens are mostly frame and teach nothing.
 func (e Estimator) Observe(chars, tokens int) Estimator {
-	if chars <= 0 || tokens < 200 {
+	if chars <= 0 || tokens < leastCount {
 		return e
 	}
 	seen := clampChars(float64(chars) / float64(tokens))
@@ -106,4 +106,59 @@ func (r Request) Weight() int {
 		n += m.Weight()
 	}
 	return n
+}
+
+// leastCount is the least count that teaches anything: smaller requests are mostly frame.
+const leastCount = 200
+
+// Counts judges a provider's counts of one model's requests. Only they tell that a server drops what its window does
+// not hold. The zero value is ready.
+type Counts struct {
+	Most int // the largest count of the model, perhaps from before
+
+	last  Request
+	count int // of last
+	odd   int // odd counts in a row; see isOdd
+}
+
+// Judge notes a count. believed says that it may teach the length of tokens. cut says that the server dropped a part
+// of this request and of an earlier one: it takes some Most tokens.
+func (c *Counts) Judge(r Request, tokens int) (believed, cut bool) {
+	if c.last.Model != "" && c.last.Model != r.Model {
+		*c = Counts{}
+	}
+	if tokens < leastCount {
+		return true, false
+	}
+	defer func() { c.last, c.count, c.Most = r, tokens, max(c.Most, tokens) }()
+	switch {
+	case !c.isOdd(r, tokens):
+		c.odd = 0
+		return true, false
+	case tokens >= c.Most*3/4: // a server that counts what is new alone has counted more before
+		c.odd++
+	}
+	return false, c.odd >= 2
+}
+
+// isOdd reports whether no tokenizer makes so few tokens of a request, or of its part behind the last one.
+func (c *Counts) isOdd(r Request, tokens int) bool {
+	if least(r.Messages)+Weight(string(r.Tools))/maxChars > tokens {
+		return true
+	}
+	goesOn := c.count > 0 && r.Shared(c.last) == c.last.Weight()
+	return goesOn && least(r.Messages[len(c.last.Messages):]) > max(tokens-c.count, leastCount)
+}
+
+// least is the smallest number of tokens that the texts and arguments of messages make. Templates leave out thoughts,
+// and a picture counts as much as its provider likes.
+func least(messages []Message) int {
+	weight := 0
+	for _, m := range messages {
+		weight += Weight(m.Content.String())
+		for _, call := range m.Calls {
+			weight += Weight(call.Arguments)
+		}
+	}
+	return weight / maxChars
 }

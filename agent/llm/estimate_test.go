@@ -197,3 +197,53 @@ func TestMost(t *testing.T) {
 		}
 	}
 }
+
+// A server that keeps the end of a prompt counts that alone: after two such counts it is known. One odd count, one of a
+// server that counts only what its cache lacks, and thoughts that a template leaves out, are nothing.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	grow := func(r Request, chars, thoughts int) Request {
+		reply := Message{Role: "assistant", Content: Text("ok"), Reasoning: strings.Repeat("hm ", thoughts/3)}
+		said := Message{Role: "user", Content: Text(strings.Repeat("word ", chars/5))}
+		r.Messages = append(slices.Clone(r.Messages), reply, said)
+		return r
+	}
+	for name, test := range map[string]struct {
+		chars, thoughts int // that each request is longer by
+		count           func(n, real, more int) int
+		believed        int // of eight counts
+		cut             bool
+	}{
+		"all of it":      {16_000, 0, func(_, real, _ int) int { return real }, 8, false},
+		"a small window": {16_000, 0, func(_, real, _ int) int { return min(real, 2051) }, 0, true},
+		"a window":       {16_000, 0, func(_, real, _ int) int { return min(real, 20_000) }, 4, true},
+		"whole messages": {16_000, 0, func(n, real, _ int) int { return min(real, 20_000-n%3*900) }, 0, true},
+		"one odd count": {16_000, 0, func(n, real, _ int) int {
+			if n == 3 {
+				real = 300
+			}
+			return real
+		}, 7, false},
+		"what is new alone": {16_000, 0, func(_, _, more int) int { return more }, 1, false},
+		"without thoughts":  {400, 16_000, func(n, real, _ int) int { return real - n*16_000/3 }, 8, false},
+		"nothing":           {16_000, 0, func(int, int, int) int { return 0 }, 8, false},
+	} {
+		r := Request{Model: "m", Messages: []Message{
+			{Role: "system", Content: Text(strings.Repeat("rule ", 5600))}, {Role: "user", Content: Text("past")},
+		}}
+		var counts Counts
+		believed, cut, before := 0, false, 0
+		for n := range 8 {
+			real := Estimator{}.Tokens(r.Weight())
+			ok, is := counts.Judge(r, test.count(n, real, real-before))
+			if ok {
+				believed++
+			}
+			cut, before = cut || is, real
+			r = grow(r, test.chars, test.thoughts)
+		}
+		if cut != test.cut || test.believed > 0 && believed != test.believed {
+			t.Errorf("%s: cut %v, and %d counts were believed", name, cut, believed)
+		}
+	}
+}

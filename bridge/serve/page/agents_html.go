@@ -68,6 +68,9 @@ func (d *agentsData) member(html *htmlPage, agent report.Agent) {
 	if agent.Error != "" {
 		html.put(`<p class="trouble small"><bdi>%s</bdi></p>`, clean(agent.Error))
 	}
+	for _, trouble := range agent.Trouble {
+		html.put(`<p class="trouble small"><bdi>%s</bdi></p>`, clean(trouble))
+	}
 	html.put("\n")
 	heard := slices.IndexFunc(d.Rooms, func(room report.Room) bool {
 		return room.Last != nil && slices.Contains(room.Heard, agent.Name)

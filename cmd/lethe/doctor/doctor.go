@@ -25,6 +25,7 @@ import (
 	"lethe/agent/share"
 	"lethe/agent/share/rooms"
 	"lethe/agent/share/streams"
+	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/agent/tools/skills"
 	"lethe/bridge"
@@ -191,6 +192,11 @@ func (x Exam) home(dir string) {
 			err = fmt.Errorf("%s is %s: %s", health.Name, why, health.Error)
 		}
 		x.check(err, "bridges", "lethe bridges", "%s: %s", health.Name, health.State)
+	}
+	for agent := range status.All(dir) {
+		for _, trouble := range agent.Trouble {
+			x.warn(true, "identity", "lethe agents", "%s: %s", agent.Name, trouble)
+		}
 	}
 }
 
