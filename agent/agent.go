@@ -194,12 +194,12 @@ func (a *Agent) renewIfDue() error {
 		state.Window, state.Short = 0, false
 	} else if a.thinker.wanted() == state.Stable.Params {
 		a.thinker.counts.Most = int(state.Usage.LastInput)
-		return a.cfg.checkLimit(a.view.ID, state.Stable)
+		return a.cfg.checkLimit(a.view.ID, state.Stable, a.view.Tools)
 	}
 	if err := a.thinker.refresh(state); err != nil {
 		return err
 	}
-	if err := a.cfg.checkLimit(a.view.ID, state.Stable); err != nil { // before anything is recorded
+	if err := a.cfg.checkLimit(a.view.ID, state.Stable, a.view.Tools); err != nil { // before anything is recorded
 		return err
 	}
 	return a.thinker.epoch(why)

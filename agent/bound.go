@@ -33,7 +33,8 @@ func (f *forgetter) makeRoom() error {
 	if err := f.outpaced(); err != nil {
 		return err
 	}
-	if f.thinker.wanted() != f.State.Stable.Params { // a smaller limit has room for a smaller answer
+	hasOtherTools := string(f.thinker.schemas()) != f.State.Stable.Tools
+	if f.thinker.wanted() != f.State.Stable.Params || hasOtherTools { // a smaller limit has room for less of both
 		if err := f.thinker.renew("limit"); err != nil {
 			return err
 		}

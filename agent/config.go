@@ -134,16 +134,30 @@ func (c Config) forChild(id home.Identity) (Config, error) {
 func (c Config) wanted(state *mind.State) mind.Params {
 	params := state.NextParams(c.Params, c.DefaultModel)
 	model, _ := c.Known.Of(params.Model)
-	limit := prompt.Bound(c.Known, params.Model, c.ContextLimit)
+	limit := c.limitOf(state, params)
 	params.Sees = model.Sees
-	if params.SameModel(state.Stable.Params) { // lessons about another model do not hold
-		limit = prompt.Limit(state, limit)
-	}
 	if params.MaxTokens == 0 || limit != c.ContextLimit {
 		params.MaxTokens = compactor.AnswerTokens(params.MaxTokens, limit)
 	}
 	params.MaxTokens = min(params.MaxTokens, cmp.Or(model.Output, params.MaxTokens))
 	return params
+}
+
+// limitOf returns the limit of requests with these parameters.
+func (c Config) limitOf(state *mind.State, params mind.Params) int {
+	limit := prompt.Bound(c.Known, params.Model, c.ContextLimit)
+	if params.SameModel(state.Stable.Params) { // lessons about another model do not hold
+		limit = prompt.Limit(state, limit)
+	}
+	return limit
+}
+
+// schemas returns the tools of requests with these parameters.
+func (c Config) schemas(set *tools.Set, state *mind.State, params mind.Params) json.RawMessage {
+	if c.limitOf(state, params) < compactor.SmallLimit {
+		return set.Brief()
+	}
+	return set.Schemas()
 }
 
 // SettingsError says that an identity cannot run with its settings: a workspace
@@ -166,14 +180,15 @@ func Check(id home.Identity, cfg Config) error {
 	}
 	s, ref := mind.New(), mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
 	system := mind.System(id.Name, id.Self, string(soul), mind.Rules(), ref, ref)
-	s.Renew(mind.Inputs{System: system, Tools: set.Schemas(), Params: cfg.wanted(s)})
-	return cfg.checkLimit(id, s.Stable)
+	params := cfg.wanted(s)
+	s.Renew(mind.Inputs{System: system, Tools: cfg.schemas(set, s, params), Params: params})
+	return cfg.checkLimit(id, s.Stable, set)
 }
 
 // checkLimit refuses a limit that leaves no room for a conversation.
-func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
+func (c Config) checkLimit(id home.Identity, stable mind.Stable, set *tools.Set) error {
 	bound := prompt.Bound(c.Known, stable.Params.Model, c.ContextLimit)
-	if err := prompt.Check(stable, bound, c.Params.MaxTokens); err != nil {
+	if err := prompt.Check(stable, set.Schemas(), bound, c.Params.MaxTokens); err != nil {
 		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
 	}
 	return nil

@@ -199,11 +199,11 @@ func TestStuck(t *testing.T) {
 	r := w.run(w.boot("ada", "dev"))
 	w.talk(2, 60)
 	r.finish()
-	lethetest.Must(t, w.shrink(r.id, 2000).Close())
+	lethetest.Must(t, w.shrink(r.id, 1000).Close())
 	asked, before := len(w.asked()), w.fold(r.id)
 	w.say("dev", "ann", "hello?") // before it runs: idle, it would let something fade
 	r = w.run(r.id)
-	contains(t, w.answered("dev", 3), "the context cannot be brought under its limit of 2000 tokens")
+	contains(t, w.answered("dev", 3), "the context cannot be brought under its limit of 1000 tokens")
 	r.waitFor(status.Paused, "")
 	w.has(r.id, 1, "paused")
 	equal(t, "requests", len(w.asked()), asked)
@@ -221,7 +221,7 @@ func TestOpenedWhateverIsCounted(t *testing.T) {
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	lethetest.Must(t, err)
 	a.thinker.estimate = a.thinker.estimate.Observe(a.thinker.request().Weight(), 1_000_000_000)
-	lethetest.Must(t, a.cfg.checkLimit(a.view.ID, a.view.State.Stable))
+	lethetest.Must(t, a.cfg.checkLimit(a.view.ID, a.view.State.Stable, a.view.Tools))
 	lethetest.Must(t, a.Close())
 }
 
@@ -236,6 +236,29 @@ func TestShownAsGoneBy(t *testing.T) {
 	if shown := prompt.PartsOf(r.id, w.fold(r.id), 30_000).Total; ran == 0 || shown != ran {
 		t.Errorf("%d tokens are shown of it, and %d when it ran", shown, ran)
 	}
+}
+
+// A window of 8,192 tokens is enough for a life that works, forgets, and remembers: its requests say less of its tools.
+func TestWindowOf8k(t *testing.T) {
+	t.Parallel()
+	w := forgetful(t, 8192, on("work", calls("WRITE_FILE", `{"path":"notes.txt","content":"all is well"}`,
+		"BASH", `{"command":"cat notes.txt"}`)), always("noted"))
+	r := w.run(w.boot("ada", "dev"))
+	equal(t, "answer", r.ask("do your work"), "noted")
+	w.talk(20, 100)
+	r.settled()
+	r = r.again()
+	w.talk(5, 100)
+	r.settled()
+	equal(t, "limit", w.status(r.id).ContextLimit, 8192)
+	w.has(r.id, 0, "paused")
+	if tools := w.newest().rest["tools"]; strings.Contains(tools, `"SPAWN"`) || !strings.Contains(tools, `"RECALL"`) {
+		t.Errorf("tools %s", tools)
+	}
+	if faded := len(w.fold(r.id).Faded); faded == 0 {
+		t.Error("nothing has faded")
+	}
+	r.checked()
 }
 
 // cutting is a server that keeps the end of a prompt, and counts that alone.

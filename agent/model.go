@@ -78,6 +78,9 @@ func newThinker(view *part.View, cfg *Config, held *journal.Journal, wallet *bud
 // think calls the model, and listens for commands meanwhile.
 func (t *thinker) think(ctx context.Context) (answer thought, err error) {
 	request, rates := t.request(), t.rates()
+	if len(t.cfg.Fallback) > 0 {
+		request.Patience = t.cfg.patience
+	}
 	answer.asked, answer.weight = request, request.Weight()
 	pay := t.wallet.Pay(rates)
 	answer.call = pay.Attempts(&request)

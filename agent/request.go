@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"time"
 
 	"lethe/agent/home"
@@ -13,7 +14,11 @@ import (
 )
 
 // request renders the next call to the model.
-func (t *thinker) request() llm.Request { return t.rendering.Request(t.State, t.tail()) }
+func (t *thinker) request() llm.Request {
+	request := t.rendering.Request(t.State, t.tail())
+	request.Window = t.limit()
+	return request
+}
 
 // contextTokens estimates the next request.
 func (t *thinker) contextTokens() int { return t.rendering.Tokens(t.State, t.tail(), t.estimate) }
@@ -82,7 +87,7 @@ func (t *thinker) refresh(state *mind.State) error {
 	if err != nil {
 		return err
 	}
-	in := mind.Inputs{Tools: t.Tools.Schemas(), Params: t.wanted(), Texts: texts}
+	in := mind.Inputs{Tools: t.schemas(), Params: t.wanted(), Texts: texts}
 	refs := map[string]mind.Ref{}
 	for _, own := range texts {
 		if own.Name == home.MemoryFile {
@@ -120,3 +125,6 @@ func (t *thinker) refresh(state *mind.State) error {
 }
 
 func (t *thinker) wanted() mind.Params { return t.cfg.wanted(t.State) }
+
+// schemas are the tools of the next epoch's requests.
+func (t *thinker) schemas() json.RawMessage { return t.cfg.schemas(t.Tools, t.State, t.wanted()) }

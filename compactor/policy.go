@@ -63,19 +63,27 @@ func AnswerTokens(asked, limit int) int {
 	return min(asked, limit/answerShare)
 }
 
-// MinFree is the least number of free tokens for a conversation: room for the past,
-// for notes, and for a turn or two.
-const MinFree = 8000
+// SmallLimit is the limit below which requests say less of their tools, and leave less for a conversation.
+const SmallLimit = 16_000
 
-// LeastLimit returns the smallest limit that works beside so many fixed tokens,
+// MinFree returns the least number of free tokens for a conversation: room for the past,
+// for notes, and for a turn or two.
+func MinFree(limit int) int {
+	if limit < SmallLimit {
+		return 3000
+	}
+	return 8000
+}
+
+// LeastLimit returns the smallest limit that works beside so many fixed tokens and free ones,
 // and the part of it that is kept free for the answer. An asked of 0 stands for
 // the default answer.
-func LeastLimit(fixed, asked int) (limit, answer int) {
+func LeastLimit(fixed, free, asked int) (limit, answer int) {
 	answer = asked
 	if answer == 0 {
-		answer = min(maxAnswerTokens, (fixed+MinFree)/(answerShare-1)+1)
+		answer = min(maxAnswerTokens, (fixed+free)/(answerShare-1)+1)
 	}
-	return fixed + answer + MinFree, answer
+	return fixed + answer + free, answer
 }
 
 // Lower returns the limit to go by after a request of so many estimated tokens
@@ -90,7 +98,7 @@ func (w Window) Lower(tokens, told int) int {
 	case told < believed:
 		limit = told
 	}
-	return max(limit, w.Fixed+MinFree)
+	return max(limit, w.Fixed+MinFree(limit))
 }
 
 // near is the size at which a compaction begins, and the aim of MakeRoom. Some ten requests

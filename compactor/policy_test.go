@@ -30,7 +30,7 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ tokens, told, want int }{
-		{95_000, 0, 71_250}, {95_000, 60_000, 60_000}, {95_000, 99_000, 85_500}, {120_000, 110_000, 90_000}, {95_000, 5000, 12_000},
+		{95_000, 0, 71_250}, {95_000, 60_000, 60_000}, {95_000, 99_000, 85_500}, {120_000, 110_000, 90_000}, {95_000, 5000, 7000},
 	} {
 		if got := w.Lower(c.tokens, c.told); got != c.want {
 			t.Errorf("%d tokens refused with %d: the limit becomes %d, want %d", c.tokens, c.told, got, c.want)
@@ -49,8 +49,9 @@ func TestLeastLimit(t *testing.T) {
 				}
 				return compactor.Window{Limit: limit, Fixed: fixed, Answer: answer}.Free()
 			}
-			least, _ := compactor.LeastLimit(fixed, asked)
-			if free(least) < compactor.MinFree || free(least-3) >= compactor.MinFree {
+			leastFree := compactor.MinFree(fixed)
+			least, _ := compactor.LeastLimit(fixed, leastFree, asked)
+			if free(least) < leastFree || free(least-3) >= leastFree {
 				t.Errorf("fixed %d, answer %d: %d leaves %d free", fixed, asked, least, free(least))
 			}
 		}

@@ -219,7 +219,7 @@ zhipu api.z.ai max_tokens user_id object max reasoning_content - no
 dashscope dashscope-intl.aliyuncs.com max_tokens - enable_thinking high - - no
 minimax api.minimax.io max_tokens - reasoning_split high reasoning_content - no
 siliconflow api.siliconflow.com max_tokens - - - reasoning_content - no
-ollama 127.0.0.1:11434 max_tokens - effort high reasoning - no
+ollama 127.0.0.1:11434 - - think high thinking - no
 groq api.groq.com max_completion_tokens user level high - - no
 mistral api.mistral.ai max_tokens - - - - - yes
 together api.together.xyz max_tokens - reasoning high - - no
@@ -304,7 +304,7 @@ def anthropic(state, notes):
 def request(state, notes, preset):
     if preset == "anthropic": return anthropic(state, notes)
     _, tokens, user, style, most, key, stands, turns = PRESETS[preset]
-    out, params, ended = [], state["stable"]["params"], False
+    out, params, ended, names = [], state["stable"]["params"], False, {}
     def call_id(id):
         n, digits = int(hashlib.sha256(encode(id)).hexdigest(), 16), ""
         while n: n, digits = n // 36, "0123456789abcdefghijklmnopqrstuvwxyz"[n % 36] + digits
@@ -323,14 +323,21 @@ def request(state, notes, preset):
         if preset == "openrouter" and is_json(opaque): out[-1]["reasoning_details"] = Raw(opaque)
         elif reasoning and key: out[-1][key] = reasoning
         if calls: out[-1]["tool_calls"] = [{"id": call_id(i), "type": "function", "function": {"name": c["tool"], "arguments": c["args"] or "{}"}} for i, c in calls]
+        for call in out[-1].get("tool_calls", []) if preset == "ollama" else []:
+            names[call["id"]], args = call["function"]["name"], call["function"]["arguments"]
+            call["function"]["arguments"] = Raw(args if is_json(args) and args.strip()[:1] == "{" else "{}")
         for k, (_, c) in enumerate(calls if preset == "gemini" else []):
             signature = c["opaque"] if is_json(c["opaque"]) else "" if k else '{"google":{"thought_signature":"skip_thought_signature_validator"}}'
             if signature: out[-1]["tool_calls"][k]["extra_content"] = Raw(signature)
         if id: out[-1]["tool_call_id"] = call_id(id)
+        if id in names: out[-1]["tool_name"] = names[id]
     messages(state, notes, add)
     body = {"model": params["model"], "stream": True, "messages": out, "stream_options": {"include_usage": True}, tokens: params.get("max_tokens"), user: state["self"][:32]}
     thinking, effort = params.get("thinking", ""), params.get("effort", "")
     effort = "" if thinking == "disabled" else most if effort == "max" else effort
+    if style == "think":
+        options = {"num_predict": params["max_tokens"]} if params.get("max_tokens") else Raw("{}")
+        body.update(options=options, stream_options="", truncate=False, shift=False, think=False if thinking == "disabled" else effort)
     if style == "object": body.update(thinking=thinking and {"type": thinking}, reasoning_effort=effort)
     if style == "type": body["thinking"] = thinking and {"type": thinking}
     if style in ("enable_thinking", "reasoning_split") and thinking: body[style] = thinking != "disabled"

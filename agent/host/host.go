@@ -93,6 +93,7 @@ type Host struct {
 	members  members                     // started by Start
 	client   *llm.Client                 // of all identities, which share its connections
 	known    llm.Known                   // of models
+	limit    int                         // of requests, where nobody has set one; 0: the default
 	preset   string                      // of models whose names say no endpoint; "" for the offline model's
 	model    string                      // of an identity without its own
 	serve    func(context.Context) error // the offline model, or nil
@@ -194,6 +195,10 @@ func (h *Host) know(model string) error {
 		defer cancel()
 		_, _, models, _ := h.client.Look(ctx)
 		h.known.Learn(h.preset, models)
+		var window int
+		if window, h.limit = h.client.Window(ctx, llm.ParseName(model).Model); window > 0 {
+			h.known.Learn(h.preset, llm.Known{llm.ParseName(model).Model: {Window: window, From: h.Endpoint}})
+		}
 		info, _ = h.known.Of(model)
 	}
 	return config.Fits(cmp.Or(h.options.Limit, h.settings.Context.Limit), model, info)

@@ -257,7 +257,8 @@ func (i *Identity) Stop() error {
 
 // Limit returns the tokens of a request with its answer at most, as the identity runs in this program.
 func (i *Identity) Limit() int {
-	return cmp.Or(int(i.limit.Load()), i.host.options.Limit, i.host.settings.Context.Limit, prompt.DefaultLimit)
+	h := i.host
+	return cmp.Or(int(i.limit.Load()), h.options.Limit, h.settings.Context.Limit, h.limit, prompt.DefaultLimit)
 }
 
 // SetLimit has the identity, which runs in this program, go on with another limit as long as this program lasts. A

@@ -36,9 +36,12 @@ type wireMessage struct {
 	Content          string          `json:"content"`
 	ReasoningContent string          `json:"reasoning_content,omitempty"`
 	Reasoning        string          `json:"reasoning,omitempty"`
+	Thinking         string          `json:"thinking,omitempty"`
 	Details          json.RawMessage `json:"reasoning_details,omitempty"`
 	ToolCalls        []wireCall      `json:"tool_calls,omitempty"`
 	ToolCallID       string          `json:"tool_call_id,omitempty"`
+	ToolName         string          `json:"tool_name,omitempty"` // for Ollama, with the next
+	Images           []string        `json:"images,omitempty"`
 	said             Content         // of which Content is the text
 }
 
@@ -51,7 +54,7 @@ type wireCall struct {
 
 type wireFunction struct {
 	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	Arguments any    `json:"arguments"` // a text, or for Ollama an object
 }
 
 // Body returns the exact bytes that a Complete of r sends under p. It is a pure
@@ -70,7 +73,7 @@ func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
 		return net.Buffers{text}, err
 	}
 	body := object{"model": r.Model, "stream": true, "messages": p.encode(r)}
-	if !p.NoUsageFlag {
+	if !p.NoUsageFlag && p.Dialect == "" {
 		body["stream_options"] = object{"include_usage": true}
 	}
 	var tools bytes.Buffer
@@ -86,13 +89,16 @@ func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
 	if tools.Len() > len("[]") { // an empty array is refused by several providers
 		body["tools"] = [][]byte{tools.Bytes()}
 	}
-	if r.MaxTokens > 0 {
+	if r.MaxTokens > 0 && p.Dialect == "" {
 		body[cmp.Or(p.MaxField, "max_tokens")] = r.MaxTokens
 	}
 	if r.UserID != "" && p.UserField != "" {
 		body[p.UserField] = r.UserID
 	}
 	p.setThinking(body, r)
+	if p.Dialect == Ollama {
+		setOllama(body, r)
+	}
 	text, open := []byte(nil), byte('{')
 	for _, key := range slices.Sorted(maps.Keys(body)) {
 		text = fmt.Appendf(text, "%c%q:", open, key)
@@ -193,7 +199,7 @@ func (p PresetInfo) message(m Message) wireMessage {
 	}
 	for i, c := range m.Calls {
 		call := wireCall{ID: p.callID(c.ID), Type: "function",
-			Function: wireFunction{Name: c.Name, Arguments: cmp.Or(c.Arguments, "{}")}}
+			Function: wireFunction{Name: c.Name, Arguments: p.arguments(cmp.Or(c.Arguments, "{}"))}}
 		if call.Extra = p.back("extra_content", c.Opaque); i == 0 && call.Extra == nil {
 			call.Extra = json.RawMessage(p.OpaqueStandIn)
 		}
@@ -215,6 +221,8 @@ func (p PresetInfo) message(m Message) wireMessage {
 		w.ReasoningContent = reasoning
 	case "reasoning":
 		w.Reasoning = reasoning
+	case "thinking":
+		w.Thinking = reasoning
 	}
 	return w
 }

@@ -160,7 +160,7 @@ func TestParameters(t *testing.T) {
 		{"openai", off, "reasoning_effort", `"none"`},
 		{"openrouter", off, "reasoning", `{"enabled":false}`},
 		{"openrouter", silent, "reasoning", ""},
-		{"ollama", off, "reasoning_effort", `"none"`},
+		{"ollama", off, "think", `false`},
 		{"groq", off, "reasoning_effort", ""},
 		{"vllm", off, "chat_template_kwargs", `{"enable_thinking":false}`},
 		{"vllm", silent, "chat_template_kwargs", ""},

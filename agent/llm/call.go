@@ -16,8 +16,7 @@ import (
 // Causes of a context that a timer canceled.
 var (
 	errIdle     = errors.New("no byte from the server within the idle timeout")
-	errNoAnswer = errors.New("nothing of an answer came within answer_timeout, " +
-		"though the server keeps the connection alive")
+	errNoAnswer = errors.New("nothing of an answer came in time, though the server keeps the connection alive")
 )
 
 // afterFinish bounds the silence behind a finish reason, in which the usage, [DONE] or the end of the connection
@@ -42,7 +41,7 @@ func newHTTP(transport http.RoundTripper) http.Client {
 
 // call is one attempt, with the timers that may end it.
 type call struct {
-	conf     Config
+	patience time.Duration
 	ctx      context.Context
 	stop     context.CancelFunc // ends ctx
 	idle     *time.Timer        // restarted by each byte, sent or received
@@ -53,13 +52,13 @@ type call struct {
 }
 
 // begin starts the timers of an attempt.
-func begin(parent context.Context, conf Config) *call {
+func begin(parent context.Context, patience time.Duration) *call {
 	ctx, stop := context.WithTimeout(parent, callCap)
 	ctx, cancel := context.WithCancelCause(ctx)
 	return &call{
-		conf: conf, ctx: ctx, stop: stop,
+		patience: patience, ctx: ctx, stop: stop,
 		idle:   time.AfterFunc(idleTimeout, func() { cancel(errIdle) }),
-		silent: time.AfterFunc(conf.AnswerTimeout, func() { cancel(errNoAnswer) }),
+		silent: time.AfterFunc(patience, func() { cancel(errNoAnswer) }),
 	}
 }
 
@@ -75,7 +74,7 @@ func (a *call) touch() { a.idle.Reset(idleTimeout) }
 // progress notes that the call goes on, and is not only kept alive.
 func (a *call) progress() {
 	a.touch()
-	patience := a.conf.AnswerTimeout
+	patience := a.patience
 	if a.draft != nil && a.draft.reply.Finish != "" {
 		patience = afterFinish
 	}
@@ -116,7 +115,7 @@ func (c *Client) request(a *call, r Request) (*http.Request, error) {
 	ctx := httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
 		WroteRequest: func(i httptrace.WroteRequestInfo) { a.sent.Store(i.Err == nil) },
 	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.String()+c.preset.path(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,11 @@ func newDraft(p PresetInfo, on func(Delta), progress func()) *draft {
 // read reads the events of an answer to their end. One with a finish reason is whole, whatever ends it.
 func (d *draft) read(s *stream) (Reply, error) {
 	event := d.event
-	if d.preset.Dialect == Anthropic {
+	switch d.preset.Dialect {
+	case Anthropic:
 		event = d.happen
+	case Ollama:
+		event, s.bare = d.chat, true
 	}
 	for {
 		data, err := s.next()

@@ -69,11 +69,15 @@ type Request struct {
 	// whitespace. Nothing is sent if it is empty or an empty array.
 	Tools     json.RawMessage
 	MaxTokens int    // bound on the output, reasoning included; 0 leaves it out
+	Window    int    // tokens that an Ollama server is to hold, the output included; 0 leaves it out
 	Thinking  string // "enabled" or "disabled"; "" leaves it to the provider
 	Effort    string // "low", "high" or "max"; "" leaves it to the provider
 	// UserID keeps the provider's cache and limits of one identity apart from
 	// others: the same in every request of a life.
 	UserID string
+	// Patience bounds a time without a piece of an answer, where another model can stand in; 0 is the AnswerTimeout. A Slow
+	// preset gets slowFactor times as much.
+	Patience time.Duration
 	// Pay, when not nil, is asked before each attempt, with what those before it have cost.
 	// Its error ends the call.
 	Pay func(Waste) error
@@ -274,12 +278,15 @@ func (c *Client) Look(ctx context.Context) (status int, date time.Time, models K
 			ID     string
 			Window int `json:"context_length"` // OpenRouter's word
 			Most   int `json:"max_model_len"`  // vLLM's
+			Meta   struct {
+				Held int `json:"n_ctx"` // llama.cpp's
+			}
 		}
 	}
 	_ = json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&list)
 	models = Known{}
 	for _, m := range list.Data {
-		told := Info{Window: max(m.Window, m.Most, 0), From: time.Now().UTC().Format(time.DateOnly) + " " + c.Host()}
+		told := Info{Window: max(m.Window, m.Most, m.Meta.Held, 0), From: time.Now().UTC().Format(time.DateOnly) + " " + c.Host()}
 		models[strings.TrimPrefix(m.ID, "models/")] = told // Gemini's prefix, which it takes without
 	}
 	return resp.StatusCode, date, models, nil
@@ -302,7 +309,7 @@ func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply
 	}
 	var waste Waste
 	r.pictures = c.pictures
-	reply, err := c.retry(ctx, r.Model, func() (Reply, error) {
+	reply, err := c.retry(ctx, r, func() (Reply, error) {
 		if r.Pay != nil {
 			if err := r.Pay(waste); err != nil {
 				refused := &Error{Kind: Permanent, Message: "not asked: " + err.Error(), Err: err}
@@ -321,10 +328,22 @@ func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply
 	return reply, err
 }
 
+// slowFactor multiplies the patience with a model that may think unseen, or is loaded and reads first.
+const slowFactor = 5
+
+// patience bounds the time without a piece of an answer.
+func (c *Client) patience(r Request) time.Duration {
+	patience := cmp.Or(r.Patience, c.conf.AnswerTimeout)
+	if c.preset.Slow && r.Patience > 0 {
+		patience *= slowFactor
+	}
+	return min(patience, c.conf.AnswerTimeout)
+}
+
 // attempt makes one call and reads it to its end.
 func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on func(Delta)) (Reply, error) {
 	began := time.Now()
-	a := begin(parent, c.conf)
+	a := begin(parent, c.patience(r))
 	defer a.end()
 	reply, err := c.ask(a, r, on)
 	if err != nil {

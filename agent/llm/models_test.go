@@ -30,10 +30,11 @@ func TestModels(t *testing.T) {
 		var body struct {
 			Model  string `json:"model"`
 			Effort string `json:"reasoning_effort"`
+			Think  string // Ollama's
 			User   string `json:"prompt_cache_key"`
 		}
 		lethetest.Must(t, json.NewDecoder(r.Body).Decode(&body))
-		got = strings.Join([]string{r.Host, r.Header.Get("Authorization"), body.Model, body.Effort, body.User}, " ")
+		got = strings.Join([]string{r.Host, r.Header.Get("Authorization"), body.Model, body.Effort + body.Think, body.User}, " ")
 		text(whole)(w, r)
 	}))
 	defer srv.Close()

@@ -66,6 +66,16 @@ func (p *pictures) blocks(c Content, form func(shown) object) (blocks []any) {
 	return say(blocks, text)
 }
 
+// images are the pictures of a content, as Ollama takes them.
+func (p *pictures) images(c Content) (images []string) {
+	for _, part := range c {
+		if s := p.of(part.Ref); s.kind != "" {
+			images = append(images, s.data)
+		}
+	}
+	return images
+}
+
 // part is a picture in OpenAI's dialect.
 func (s shown) part() object {
 	return object{"type": "image_url", "image_url": object{"url": "data:" + s.kind + ";base64," + s.data}}

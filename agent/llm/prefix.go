@@ -42,7 +42,7 @@ func (p PresetInfo) encode(r Request) [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.preset != p || s.count > len(prefix) {
-		s.writer, s.count = writer{preset: p, pictures: r.pictures}, 0
+		s.writer, s.count = writer{preset: p, pictures: r.pictures, names: map[string]string{}}, 0
 	}
 	for _, m := range prefix[s.count:] {
 		s.add(m)
@@ -62,13 +62,20 @@ func (p PresetInfo) encode(r Request) [][]byte {
 type writer struct {
 	preset   PresetInfo
 	pictures *pictures
-	out      []byte       // messages, with a comma behind each
-	last     *wireMessage // behind them; others may join it
-	ended    bool         // last is a result that has ended its turn
+	out      []byte            // messages, with a comma behind each
+	last     *wireMessage      // behind them; others may join it
+	ended    bool              // last is a result that has ended its turn
+	names    map[string]string // of the tools of calls, for Ollama
 }
 
 func (w *writer) add(m Message) {
 	next := w.preset.message(m)
+	if w.preset.Dialect == Ollama {
+		for _, call := range m.Calls {
+			w.names[call.ID] = call.Name
+		}
+		next.ToolName = w.names[m.CallID]
+	}
 	if w.preset.Alternate && w.last != nil {
 		if w.joins(m) {
 			next, w.last = *w.last, nil // which copies have, too
@@ -87,7 +94,9 @@ func (w *writer) add(m Message) {
 func (w *writer) flush() {
 	if w.last != nil {
 		var message any = w.last
-		if said := w.last.said; len(said) != 1 || said[0].Ref != "" {
+		if w.preset.Dialect == Ollama {
+			w.last.Images = w.pictures.images(w.last.said)
+		} else if said := w.last.said; len(said) != 1 || said[0].Ref != "" {
 			if parts := w.pictures.blocks(said, shown.part); len(parts) > 1 {
 				message = object{"role": "user", "content": parts}
 			}

@@ -20,7 +20,7 @@ type PresetInfo struct {
 	KeyRequired bool   // BaseURL's host refuses calls without a key
 	Model       string // default model, or ""
 
-	Dialect       string // Anthropic; "" is OpenAI's, which the fields below vary
+	Dialect       string // Anthropic or Ollama; "" is OpenAI's, which the fields below vary
 	MaxField      string // field of MaxTokens; "" is max_tokens
 	UserField     string // field of UserID; "" leaves it out
 	ThinkingField string // field of Thinking, or of an object in a field; "" leaves it out
@@ -29,6 +29,7 @@ type PresetInfo struct {
 	NoEffort      string // the effort to send if Thinking is disabled; "" leaves it out
 	// ToolsOrThinking are beginnings of names of models that refuse to think if there are tools.
 	ToolsOrThinking string
+	Slow            bool // may say nothing for minutes, and answer then
 	NoUsageFlag     bool // refuses stream_options; sends usage unasked
 
 	// ReasoningField is the field in which an assistant message carries its reasoning
@@ -69,12 +70,15 @@ func Presets() []string {
 	return names
 }
 
-// path returns the path of requests, relative to the base.
-func (p PresetInfo) path() string {
-	if p.Dialect == Anthropic {
-		return "messages"
+// endpoint returns the address of requests.
+func (t target) endpoint() string {
+	switch t.preset.Dialect {
+	case Anthropic:
+		return t.base.String() + "messages"
+	case Ollama:
+		return t.beside("api/chat")
 	}
-	return "chat/completions"
+	return t.base.String() + "chat/completions"
 }
 
 // owns says whether u is an address of the provider itself.

@@ -29,6 +29,7 @@ var presets = []PresetInfo{
 		EffortField:     "reasoning_effort",
 		NoEffort:        "none",
 		ToolsOrThinking: "gpt-5.4 gpt-5.5 gpt-5.6 gpt-6", // they think with tools in the Responses API only
+		Slow:            true,
 	},
 	{
 		Name:        "anthropic",
@@ -52,6 +53,7 @@ var presets = []PresetInfo{
 		NoEffort:      "none",
 		OpaqueField:   "extra_content",
 		OpaqueStandIn: `{"google":{"thought_signature":"skip_thought_signature_validator"}}`,
+		Slow:          true,
 	},
 	{
 		Name:                 "openrouter",
@@ -66,6 +68,7 @@ var presets = []PresetInfo{
 		ReasoningField:       "reasoning",
 		ReasoningPlaceholder: "(no reasoning recorded)",
 		OpaqueField:          "reasoning_details",
+		Slow:                 true,
 	},
 	{
 		Name:        "xai",
@@ -76,6 +79,7 @@ var presets = []PresetInfo{
 		MaxField:    "max_completion_tokens",
 		UserField:   "user",
 		EffortField: "reasoning_effort",
+		Slow:        true,
 	},
 	// Kimi refuses calls without their reasoning while it thinks.
 	{
@@ -134,9 +138,11 @@ var presets = []PresetInfo{
 		BaseURL:        "http://127.0.0.1:11434/v1/",
 		KeyEnv:         "OLLAMA_API_KEY",
 		Model:          "qwen3",
-		EffortField:    "reasoning_effort",
+		Dialect:        "ollama",
+		EffortField:    "think",
 		NoEffort:       "none",
-		ReasoningField: "reasoning",
+		ReasoningField: "thinking",
+		Slow:           true,
 	},
 	{
 		Name:        "groq",
@@ -185,12 +191,14 @@ var presets = []PresetInfo{
 		EffortField:    "chat_template_kwargs.reasoning_effort",
 		ReasoningField: "reasoning_content",
 		Alternate:      true,
+		Slow:           true,
 	},
 	{
 		Name:      "lmstudio",
 		BaseURL:   "http://127.0.0.1:1234/v1/",
 		KeyEnv:    "LMSTUDIO_API_KEY",
 		Alternate: true,
+		Slow:      true,
 	},
 	// Any other gateway: the plainest parameters, and messages that satisfy the strictest one.
 	{

@@ -24,7 +24,7 @@ const (
 
 // retry repeats attempt while its error may pass. Nothing of a reply is acted
 // on before it is whole, so that is always safe.
-func (c *Client) retry(ctx context.Context, model string, attempt func() (Reply, error)) (Reply, error) {
+func (c *Client) retry(ctx context.Context, r Request, attempt func() (Reply, error)) (Reply, error) {
 	p := newPace()
 	reply, err := backoff.Retry(ctx, func() (Reply, error) {
 		reply, err := attempt()
@@ -35,7 +35,7 @@ func (c *Client) retry(ctx context.Context, model string, attempt func() (Reply,
 	},
 		backoff.WithBackOff(p),
 		backoff.WithMaxTries(uint(max(c.conf.MaxRetries, 0))+1),
-		backoff.WithMaxElapsedTime(0),
+		backoff.WithMaxElapsedTime(r.Patience),
 		backoff.WithNotify(func(err error, wait time.Duration) {
 			c.conf.Log.Debug("model call will be repeated", "wait", wait, "err", err)
 			if c.conf.OnRetry != nil {
@@ -50,7 +50,7 @@ func (c *Client) retry(ctx context.Context, model string, attempt func() (Reply,
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		e = canceled(ctx)
-		e.Model, e.Host = clean(model, 100), c.Host()
+		e.Model, e.Host = clean(r.Model, 100), c.Host()
 	}
 	return Reply{}, e
 }

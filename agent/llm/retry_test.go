@@ -183,6 +183,27 @@ func TestNothingButKeepAlives(t *testing.T) {
 	}
 }
 
+// Where another model can stand in, a server is left after a minute of nothing, however it keeps the connection alive;
+// one that thinks unseen gets five.
+func TestPatience(t *testing.T) {
+	for name, alive := range map[string]string{"comments": ": keep-alive\n\n", "drips": " ", "silence": ""} {
+		for preset, want := range map[string]time.Duration{"deepseek": time.Minute, "openai": 5 * time.Minute} {
+			synctest.Test(t, func(t *testing.T) {
+				slowly := pauses(10*time.Second, append([]string{events(delta(`{"content":"half"}`))}, slices.Repeat([]string{alive}, 500)...)...)
+				c, stop := inMemory(t, Config{}, slowly)
+				defer stop()
+				c.preset, _ = Preset(preset)
+				patient := ask
+				patient.Patience = time.Minute
+				began := time.Now()
+				if e := failed(t, c, patient); e.Kind != Transient || time.Since(began) != want {
+					t.Errorf("%s, %s: %v after %v", name, preset, e, time.Since(began))
+				}
+			})
+		}
+	}
+}
+
 // With a finish reason an answer is complete. What follows within five seconds, such as its usage, is still taken.
 func TestSilenceAfterFinish(t *testing.T) {
 	usage := events(`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`)

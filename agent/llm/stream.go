@@ -22,6 +22,7 @@ type stream struct {
 	redact  func(string) string
 	touched bool // anything has been seen
 	begun   bool // a field has been seen: this is an event stream
+	bare    bool // each event is a line of JSON
 	whole   bool // it is a whole answer in JSON, in the place of a stream
 }
 
@@ -69,6 +70,10 @@ func (s *stream) next() ([]byte, error) {
 func (s *stream) data(line []byte) ([]byte, error) {
 	if len(line) == 0 || line[0] == ':' { // the comments that keep a connection alive
 		return nil, nil
+	}
+	if s.bare && line[0] == '{' {
+		s.begun = true
+		return line, nil
 	}
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	switch value = bytes.TrimSpace(value); string(field) {

@@ -206,16 +206,23 @@ func CostOf(s *mind.State, p Parts, known llm.Known, model string, at time.Time)
 }
 
 // Check refuses a limit that leaves no room for a conversation; answer bounds the tokens of an answer. The
-// limit that it asks for is enough. What a provider counts or takes refuses no life.
-func Check(stable mind.Stable, limit, answer int) error {
+// limit that it asks for is enough, with all that tools say of themselves where it is not small. What a provider counts
+// or takes refuses no life.
+func Check(stable mind.Stable, all json.RawMessage, limit, answer int) error {
 	w := Window(llm.Estimator{}, stable, limit)
-	if w.Free() >= compactor.MinFree {
+	free := compactor.MinFree(limit)
+	if w.Free() >= free {
 		return nil
 	}
-	least, answer := compactor.LeastLimit(w.Fixed, answer)
+	least, room := compactor.LeastLimit(w.Fixed, free, answer)
+	if limit < compactor.SmallLimit && least >= compactor.SmallLimit {
+		stable.Tools, free = string(all), compactor.MinFree(compactor.SmallLimit)
+		w.Fixed = Window(llm.Estimator{}, stable, limit).Fixed
+		least, room = compactor.LeastLimit(w.Fixed, free, answer)
+	}
 	return fmt.Errorf(
 		"context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; "+
 			"set context.limit = %d, for a model whose window is no smaller",
-		w.Limit, least, w.Fixed, answer, compactor.MinFree, (least+499)/500*500,
+		w.Limit, least, w.Fixed, room, free, (least+499)/500*500,
 	)
 }

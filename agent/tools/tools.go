@@ -236,9 +236,17 @@ func (s *Set) find(name string) *Tool {
 // Has reports whether a tool is offered.
 func (s *Set) Has(name string) bool { return s.find(name) != nil }
 
+// needless are the tools that a small window has no room for.
+var needless = []string{"JOIN", "LEAVE", "WAIT", "COMPACT", "SPAWN"}
+
 // Schemas returns the "tools" array of a request. Its bytes depend only on the
 // configuration, on what was added, and on HasOthers: providers cache by exact prefix.
-func (s *Set) Schemas() json.RawMessage {
+func (s *Set) Schemas() json.RawMessage { return s.schemas(false) }
+
+// Brief returns the array for a small window: the first sentence of each tool that work needs.
+func (s *Set) Brief() json.RawMessage { return s.schemas(true) }
+
+func (s *Set) schemas(brief bool) json.RawMessage {
 	type entry struct {
 		Type     string `json:"type"`
 		Function Tool   `json:"function"`
@@ -246,6 +254,12 @@ func (s *Set) Schemas() json.RawMessage {
 	var list []entry
 	hasOthers := s.HasOthers()
 	for _, t := range s.tools {
+		if brief && slices.Contains(needless, t.Name) {
+			continue
+		}
+		if first, _, isLong := strings.Cut(t.Description, ". "); brief && isLong {
+			t.Description = first + "."
+		}
 		isForOthers := t.Name == "TOOLS" || t.Name == "USE"
 		if hasOthers || !isForOthers {
 			list = append(list, entry{"function", t})

@@ -66,8 +66,8 @@ type Config struct {
 // Run serves one editor until it closes the input, or ctx ends. The error is why the input cannot be read on.
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
-	srv := &server{Config: c, ctx: ctx, sessions: map[sdk.SessionId]*session{}}
-	wire := &wire{from: bufio.NewReaderSize(c.In, 1<<16), to: c.Out}
+	srv := &server{Config: c, ctx: ctx, sessions: map[sdk.SessionId]*session{}, cancelled: make(chan struct{}, 1)}
+	wire := &wire{from: bufio.NewReaderSize(c.In, 1<<16), to: c.Out, cancelled: srv.cancelled}
 	srv.conn = sdk.NewAgentSideConnection(srv, wire, wire)
 	srv.conn.SetLogger(c.Log)
 	var err error
@@ -92,6 +92,8 @@ type server struct {
 	Config
 	ctx  context.Context
 	conn *sdk.AgentSideConnection
+
+	cancelled chan struct{} // told of each session/cancel that has been obeyed
 
 	mu       sync.Mutex
 	asks     bool           // the editor shows forms
@@ -250,6 +252,7 @@ func (s *server) begin(room, cwd string, replay bool, servers []sdk.McpServer) e
 	}
 	one := &session{
 		server: s, id: sdk.SessionId(room), room: room, self: s.self, after: after, turn: make(chan struct{}, 1),
+		prompts: map[int]context.CancelFunc{},
 	}
 	one.ctx, one.cancel = context.WithCancel(s.ctx)
 	one.view = newView(one)

@@ -31,10 +31,12 @@ type session struct {
 	view    *view
 	opening string // text that the first prompt puts before its own
 
-	turn  chan struct{} // holds one value while a prompt has the session
-	after string        // the last event that was shown
-	stop  context.CancelFunc
-	idle  chan struct{} // closed when follow has ended
+	turn    chan struct{}              // holds one value while a prompt has the session
+	prompts map[int]context.CancelFunc // under way or waiting; under the server's mu
+	begun   int                        // prompts so far; under the same
+	after   string                     // the last event that was shown
+	stop    context.CancelFunc
+	idle    chan struct{} // closed when follow has ended
 }
 
 // follow shows what happens between prompts, until stop.
@@ -67,8 +69,38 @@ func (s *session) show(e events.Event) {
 	s.view.event(e)
 }
 
-// Cancel has nothing to do: the SDK has ended the context of the prompt.
-func (s *server) Cancel(context.Context, sdk.CancelNotification) error { return nil }
+// Cancel ends the prompts of a session that have come before it. The SDK has ended the newest, unless one before that
+// has ended since: that took the newest's place in its list.
+func (s *server) Cancel(_ context.Context, note sdk.CancelNotification) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.sessions[note.SessionId]; one != nil {
+		for _, end := range one.prompts {
+			end()
+		}
+	}
+	select {
+	case s.cancelled <- struct{}{}:
+	default: // nobody waits for the one before
+	}
+	return nil
+}
+
+// begin notes a prompt, which Cancel ends, until end is called.
+func (s *session) begin(parent context.Context) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancel(parent)
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.begun++
+	number := s.begun
+	s.prompts[number] = cancel
+	return ctx, func() {
+		cancel()
+		s.server.mu.Lock()
+		defer s.server.mu.Unlock()
+		delete(s.prompts, number)
+	}
+}
 
 // Prompt says the person's text in the room, and answers when the turn has ended.
 func (s *server) Prompt(ctx context.Context, request sdk.PromptRequest) (sdk.PromptResponse, error) {
@@ -76,6 +108,8 @@ func (s *server) Prompt(ctx context.Context, request sdk.PromptRequest) (sdk.Pro
 	if err != nil {
 		return sdk.PromptResponse{}, err
 	}
+	ctx, end := one.begin(ctx)
+	defer end()
 	select {
 	case one.turn <- struct{}{}:
 		defer func() { <-one.turn }()

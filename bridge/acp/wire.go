@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -28,12 +29,25 @@ type wire struct {
 	rest []byte // of a line, to be read
 	err  error  // behind it
 
+	cancelled <-chan struct{} // a session/cancel was obeyed
+	waits     bool            // for that, since rest is one
+
 	mu sync.Mutex // held while a message is written
 	to io.Writer
 }
 
-// Read implements io.Reader.
+// obeyTime bounds the wait for a session/cancel to be obeyed, in case the library refuses it.
+const obeyTime = time.Second
+
+// Read implements io.Reader. It holds back what stands behind a session/cancel until that is obeyed: the library
+// handles notifications and requests side by side, and would cancel the next prompt.
 func (w *wire) Read(p []byte) (int, error) {
+	if len(w.rest) == 0 && w.waits {
+		select {
+		case <-w.cancelled:
+		case <-time.After(obeyTime):
+		}
+	}
 	for len(w.rest) == 0 && w.err == nil {
 		w.next()
 	}
@@ -59,10 +73,20 @@ func (w *wire) next() {
 			continue
 		}
 		if w.err = err; !w.refuses(line) {
-			w.rest = line
+			w.rest, w.waits = line, isCancel(line)
 		}
 		return
 	}
+}
+
+// isCancel reports whether a line is a session/cancel.
+func isCancel(line []byte) bool {
+	if !bytes.Contains(line, []byte(sdk.AgentMethodSessionCancel)) {
+		return false
+	}
+	var message struct{ Method string }
+	err := json.Unmarshal(line, &message)
+	return err == nil && message.Method == sdk.AgentMethodSessionCancel
 }
 
 // blockKinds are the kinds of blocks that a prompt may hold.

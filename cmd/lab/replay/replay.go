@@ -108,8 +108,8 @@ func begin(opts Options) (*run, error) {
 	if err := r.renew("boot"); err != nil {
 		return nil, err
 	}
-	if w := r.window(); w.Free() < compactor.MinFree { // as the agent refuses it
-		least, _ := compactor.LeastLimit(w.Fixed, asked)
+	if w := r.window(); w.Free() < compactor.MinFree(w.Limit) { // as the agent refuses it
+		least, _ := compactor.LeastLimit(w.Fixed, compactor.MinFree(w.Limit), asked)
 		return nil, &OptionError{"limit", fmt.Sprintf("%d tokens are too few: it needs at least %d", w.Limit, least)}
 	}
 	return r, nil

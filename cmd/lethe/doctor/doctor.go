@@ -348,6 +348,9 @@ func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
 	if model != "" && mayBeServed {
 		known := x.Settings.Known(client.Preset().Name)
 		known.Learn(client.Preset().Name, models)
+		if window, _ := client.Window(ctx, model); window > 0 {
+			known.Learn(client.Preset().Name, llm.Known{model: {Window: window, From: client.Host()}})
+		}
 		info, _ := known.Of(model)
 		x.warn(info.Window == 0, "window", x.edit(),
 			"nobody has told how many tokens %s takes: say so as window in [models]", model)
