@@ -30,6 +30,7 @@ func (g *gauge) Complete(ctx context.Context, r llm.Request, on func(llm.Delta))
 	if g.tell != nil {
 		g.tell(r)
 	}
+	r.Patience = 0 // tests of package llm have it
 	reply, err := g.Model.Complete(ctx, r, on)
 	g.mu.Lock()
 	defer g.mu.Unlock()

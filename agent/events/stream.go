@@ -33,6 +33,7 @@ type Stream struct {
 	r     *life.Reader
 	ended bool    // at r's end
 	queue []Event // of the line that was read last
+	at    int64   // the place, while the stream follows the end of the log; r and state are nil then
 
 	told map[string]shown // of the live files, by type of delta
 
@@ -127,7 +128,12 @@ func End(path string) (after string, err error) {
 }
 
 // Close closes the log.
-func (s *Stream) Close() error { return s.r.Close() }
+func (s *Stream) Close() error {
+	if s.r == nil { // a tail has it
+		return nil
+	}
+	return s.r.Close()
+}
 
 // Next returns the next event. io.EOF says that there is none now; there may be one later.
 // ErrGone says that the log was cut or replaced, and a *life.CorruptError where it is damaged.
@@ -207,18 +213,20 @@ func (s *Stream) restore(body []byte) {
 
 // Follow calls f for each event from here on, and waits for more until ctx is done; it then
 // returns nil. Between those of the log come the deltas of what is under way. An error of f
-// ends it, and is returned.
+// ends it, and is returned. At the end of the log the stream shares a State with others. It is of no use afterwards.
 func (s *Stream) Follow(ctx context.Context, w *chat.Watcher, f func(Event) error) error {
 	dir, name := filepath.Split(s.log.Path)
 	changed, cancel := w.Subscribe(chat.Scope{Dir: dir, Names: []string{name, status.LiveFile}})
 	defer cancel()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-			s.ended = true // of what the log was before
+	tellAll := func(events []Event) error {
+		for _, e := range events {
+			if err := f(e); err != nil || ctx.Err() != nil {
+				return err
+			}
 		}
+		return nil
+	}
+	for {
 		for e, err := range s.All() {
 			if err == nil {
 				err = f(e)
@@ -227,10 +235,40 @@ func (s *Stream) Follow(ctx context.Context, w *chat.Watcher, f func(Event) erro
 				return err
 			}
 		}
-		for _, e := range s.deltas(status.ReadLive(dir)) {
-			if err := f(e); err != nil {
-				return err
-			}
+		if err := s.followEnd(ctx, changed, dir, tellAll); err != errBehind {
+			return err
+		}
+		again, err := Open(s.store, s.log, placeID(s.at, 0))
+		if err != nil {
+			return err
+		}
+		again.told = s.told
+		*s = *again
+	}
+}
+
+// followEnd follows from the end of the log, until ctx is done or the stream is behind what is kept for it.
+func (s *Stream) followEnd(
+	ctx context.Context, changed <-chan struct{}, dir string, tell func([]Event) error,
+) error {
+	tail := s.share()
+	defer tail.leave()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+		events, next, err := tail.after(s.at)
+		if err != nil {
+			return err
+		}
+		if err := tell(events); err != nil || ctx.Err() != nil {
+			return err
+		}
+		s.at = next
+		if err := tell(tail.deltas(s.told, status.ReadLive(dir))); err != nil || ctx.Err() != nil {
+			return err
 		}
 	}
 }

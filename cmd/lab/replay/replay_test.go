@@ -139,7 +139,7 @@ func TestOptionErrors(t *testing.T) {
 	nan /= nan
 	for option, f := range map[string]func(*Options){
 		"limit":       func(o *Options) { o.Limit = 0 },
-		"limit ":      func(o *Options) { o.Limit = 11_000 },
+		"limit ":      func(o *Options) { o.Limit = 5000 },
 		"max-tokens":  func(o *Options) { o.MaxTokens = o.Limit },
 		"max-tokens ": func(o *Options) { o.MaxTokens = -1 },
 		"compactor":   func(o *Options) { o.Compactor = "best" },
