@@ -60,10 +60,17 @@ func Open(dir string) (Home, error) {
 		_ = h.wipe(dir) // a disk that takes nothing is no reason not to look; the next one tries again
 	}
 	if format < HomeFormat { // a disk that takes nothing is no reason not to look
+		ignore := filepath.Join(abs, ".gitignore")
+		if _, err := os.Lstat(ignore); errors.Is(err, fs.ErrNotExist) {
+			_ = durable.WriteFile(ignore, []byte(Ignored), 0o600)
+		}
 		_ = durable.WriteFile(filepath.Join(abs, "format"), fmt.Appendf(nil, "lethe home %d\n", HomeFormat), 0o600)
 	}
 	return h, nil
 }
+
+// Ignored is the .gitignore of a home: keys and tokens are not to be committed.
+const Ignored = "/key\n/share.key\n/keys.env\n/mcp/\n/bridges/\n"
 
 // makeParts makes the home and its fixed directories, durably.
 func (h Home) makeParts() error {

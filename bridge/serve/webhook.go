@@ -32,6 +32,10 @@ import (
 const (
 	maxHook = 10 << 20 // bytes that a trigger takes as mail
 
+	// Bodies of senders who show the token are held until they are delivered.
+	mostBytes = 4 * maxHook
+	knownTime = time.Minute // for all of a body, with the wait for its place
+
 	// Bodies of senders who show no token are read within bounds.
 	mostHooks    = 16               // at once
 	mostHooksOf  = 4                // of one peer
@@ -46,6 +50,7 @@ type webhooks struct {
 	hooks  map[string]Hook
 	tokens map[string]string
 	places *semaphore.Weighted // for bodies of senders who show no token
+	held   *semaphore.Weighted // bytes of bodies of the others
 	one    sync.Mutex          // held while a delivery is looked up and put there
 
 	mu    sync.Mutex
@@ -55,7 +60,7 @@ type webhooks struct {
 func (c Config) webhooks(mux *http.ServeMux, b *backend.Backend, g *guard.Guard) error {
 	hooks := &webhooks{
 		Backend: b, guard: g, hooks: c.Hooks, tokens: map[string]string{},
-		places: semaphore.NewWeighted(mostHooks), peers: map[netip.Prefix]*semaphore.Weighted{},
+		places: semaphore.NewWeighted(mostHooks), held: semaphore.NewWeighted(mostBytes), peers: map[netip.Prefix]*semaphore.Weighted{},
 	}
 	for name := range c.Hooks {
 		token, err := makeToken(HookTokenFile(c.Home.Dir, name), newToken)
@@ -75,7 +80,8 @@ type delivery struct {
 
 func (h *webhooks) take(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	body, known, err := h.read(w, r, h.tokens[name])
+	body, known, release, err := h.read(w, r, h.tokens[name])
+	defer release()
 	if !known {
 		h.guard.Wrong(w, r, "each webhook has its own, in bridges/serve/hooks of the home")
 		return
@@ -94,29 +100,48 @@ func (h *webhooks) take(w http.ResponseWriter, r *http.Request) {
 	backend.WriteJSON(w, http.StatusAccepted, delivered)
 }
 
-// read reads the body. The sender is known if it shows the token, or has signed the body with it. An empty token is no
+// read reads the body, which has a place until release. The sender is known if it shows the token, or has signed the body with it. An empty token is no
 // hook's.
-func (h *webhooks) read(w http.ResponseWriter, r *http.Request, token string) (body []byte, known bool, err error) {
+func (h *webhooks) read(w http.ResponseWriter, r *http.Request, token string) (
+	body []byte, known bool, release func(), err error,
+) {
+	release = func() {}
 	shown := cmp.Or(guard.Bearer(r), r.Header.Get("X-Gitlab-Token"))
 	signature := r.Header.Get("X-Hub-Signature-256")
 	switch {
 	case token == "":
-		return nil, false, nil
+		return nil, false, release, nil
 	case shown != "" && !guard.Same(shown, token):
-		return nil, false, nil
+		return nil, false, release, nil
 	case shown != "":
-		body, err = readBody(w, r)
-		return body, true, err
+		body, release, err = h.readKnown(w, r)
+		return body, true, release, err
 	case signature == "":
-		return nil, false, nil
+		return nil, false, release, nil
 	}
 	body, err = h.readStranger(w, r)
 	if err != nil {
-		return nil, true, err
+		return nil, true, release, err
 	}
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write(body)
-	return body, guard.Same(signature, "sha256="+hex.EncodeToString(mac.Sum(nil))), nil
+	return body, guard.Same(signature, "sha256="+hex.EncodeToString(mac.Sum(nil))), release, nil
+}
+
+// readKnown reads the body of a sender who shows the token, when there is room for it. release makes the room free.
+func (h *webhooks) readKnown(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), knownTime)
+	defer cancel()
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(knownTime)) // the guard's writer has one
+	room := r.ContentLength
+	if room < 0 || room > maxHook { // it is not told, or refused below
+		room = maxHook
+	}
+	if h.held.Acquire(ctx, room) != nil {
+		return nil, func() {}, backend.Refuse(http.StatusServiceUnavailable, "send it again", "too many bodies are read")
+	}
+	body, err = readBody(w, r)
+	return body, func() { h.held.Release(room) }, err
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {

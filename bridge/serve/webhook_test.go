@@ -129,6 +129,54 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
+// Bodies with the token wait for room: four of the largest are read at once, and the next when one of them is delivered.
+func TestBodiesAreBounded(t *testing.T) {
+	s, _, _ := withAda(t)
+	token := strings.TrimSpace(lethetest.Read(t, serve.HookTokenFile(s.home, "github")))
+	const size = 10 << 20
+	var slow []net.Conn
+	send := func() net.Conn {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		lethetest.Must(t, err)
+		t.Cleanup(func() { conn.Close() })
+		_, err = fmt.Fprintf(conn, "POST /hooks/github HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n"+
+			"Connection: close\r\n\r\nx", strings.TrimPrefix(s.url, "http://"), token, size)
+		lethetest.Must(t, err)
+		return conn
+	}
+	for range 4 {
+		slow = append(slow, send())
+	}
+	time.Sleep(200 * time.Millisecond) // they have their places
+	fifth := send()
+	answered := make(chan int, 1)
+	go func() {
+		resp, err := http.ReadResponse(bufio.NewReader(fifth), nil)
+		if err != nil {
+			answered <- 0
+			return
+		}
+		answered <- resp.StatusCode
+	}()
+	rest := strings.Repeat("x", size-1)
+	go func() { _, _ = io.WriteString(fifth, rest) }()
+	select {
+	case status := <-answered:
+		t.Errorf("the fifth is answered at once: %d", status)
+	case <-time.After(500 * time.Millisecond):
+	}
+	_, err := io.WriteString(slow[0], rest)
+	lethetest.Must(t, err)
+	select {
+	case status := <-answered:
+		if status != http.StatusAccepted {
+			t.Errorf("status %d", status)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the fifth is not read when there is room")
+	}
+}
+
 // dialFrom connects with a server from 127.0.0.N.
 func dialFrom(t *testing.T, n byte, url string) net.Conn {
 	t.Helper()

@@ -21,7 +21,7 @@ import (
 // stateDirs are the entries of the home that clean removes.
 var stateDirs = []string{
 	"agents", "names", "chats", "blobs", "bridges", "mcp", "started", "index", "lost+found", "lethe.log", "format", "key",
-	"share",
+	"share", ".gitignore",
 }
 
 // cleanOptions are the flags of lethe clean.

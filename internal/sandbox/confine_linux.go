@@ -119,6 +119,8 @@ func giveUp(job order) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("limit core dumps: %w", err)
 	}
+	// Where memory is short, the kernel is to kill the command, not the daemon. A kernel that refuses kills by size.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	// Also without the sandbox: the supervisor could not kill a process that gains privileges.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("renounce new privileges: %w", err)

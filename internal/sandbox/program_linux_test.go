@@ -17,6 +17,15 @@ import (
 	"lethe/internal/test/lethetest"
 )
 
+// Where memory is short the kernel kills what a command starts before the daemon.
+func TestMemoryOfCommandsGoesFirst(t *testing.T) {
+	bothWays(t, func(b *box) {
+		if out, ok := b.run("bash -c 'cat /proc/self/oom_score_adj'"); !ok || strings.TrimSpace(out) != "1000" {
+			b.Errorf("%q, %v", out, ok)
+		}
+	})
+}
+
 // A program talks over pipes while it runs, its errors apart, with the variables that it was given and no others.
 func TestProgram(t *testing.T) {
 	bothWays(t, func(b *box) {

@@ -21,6 +21,9 @@ import (
 // maxMessage bounds one message of a server, in bytes: an answer with all of its files.
 const maxMessage = 10 << 20
 
+// maxFiles bounds the files of one answer.
+const maxFiles = 64
+
 // use calls a tool.
 func (s *server) use(ctx context.Context, life, tool string, args json.RawMessage) (answer catalogue.Answer, err error) {
 	var object map[string]json.RawMessage
@@ -100,7 +103,12 @@ func addressed(refused *jsonrpc.Error) error {
 func answerOf(result *sdk.CallToolResult) catalogue.Answer {
 	var texts []string
 	a := catalogue.Answer{Err: result.IsError}
+	left := 0
 	file := func(name, media string, data []byte) {
+		if len(a.Files) == maxFiles {
+			left++
+			return
+		}
 		a.Files = append(a.Files, catalogue.File{Name: blobs.Gist(name), Type: blobs.Gist(media), Data: data})
 	}
 	for _, content := range result.Content {
@@ -122,6 +130,9 @@ func answerOf(result *sdk.CallToolResult) catalogue.Answer {
 	}
 	if data := structured(result.StructuredContent); data != "" && !repeats(texts, data) {
 		texts = append(texts, data)
+	}
+	if left > 0 {
+		texts = append(texts, fmt.Sprintf("%d more files were not kept: an answer may have %d", left, maxFiles))
 	}
 	a.Text = []byte(strings.Join(texts, "\n"))
 	return a

@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -182,6 +183,7 @@ func (x Exam) home(dir string) {
 			x.modes(path)
 		}
 	}
+	x.git(dir)
 	if name := x.Settings.DefaultIdentity; name != "" && len(all) > 0 { // otherwise the first run boots it
 		_, err := x.Home.Find(name)
 		x.check(err, "identity", "lethe run --name "+name, "%s is the default one", name)
@@ -198,6 +200,25 @@ func (x Exam) home(dir string) {
 			x.warn(true, "identity", "lethe agents", "%s: %s", agent.Name, trouble)
 		}
 	}
+}
+
+// git warns of a home in a git work tree that has the key in it, or would take it.
+func (x Exam) git(dir string) {
+	tree := dir
+	for _, err := os.Stat(filepath.Join(tree, ".git")); err != nil; _, err = os.Stat(filepath.Join(tree, ".git")) {
+		if tree == filepath.Dir(tree) {
+			return
+		}
+		tree = filepath.Dir(tree)
+	}
+	index, _ := os.ReadFile(filepath.Join(tree, ".git", "index"))
+	ignored, _ := os.ReadFile(filepath.Join(dir, ".gitignore"))
+	key, _ := filepath.Rel(tree, filepath.Join(dir, "key"))
+	x.warn(bytes.Contains(index, []byte(key+"\x00")), "git", "git -C "+dir+" rm --cached key",
+		"%s/key is in git: whoever has the repository can seal logs of this home", dir)
+	x.warn(!strings.Contains("\n"+string(ignored), "\n/key\n"), "git",
+		fmt.Sprintf("printf %q >> %s/.gitignore", home.Ignored, dir),
+		"%s is in a git work tree, which would take its key and tokens", dir)
 }
 
 // harness looks at people's own version of the rules that identities live by.

@@ -113,6 +113,23 @@ func TestHome(t *testing.T) {
 	lethetest.Words(t, examine(t, doctor.Exam{Home: home.Home{Dir: h}}), "trouble home open "+h+": it has format 99")
 }
 
+// A home in a git work tree is to keep its key out of it.
+func TestHomeInGit(t *testing.T) {
+	t.Setenv("DEEPSEEK_API_KEY", "")
+	tree := t.TempDir()
+	lethetest.Must(t, os.Mkdir(filepath.Join(tree, ".git"), 0o700))
+	h, err := home.Open(filepath.Join(tree, "home"))
+	lethetest.Must(t, err)
+	exam := doctor.Exam{Home: h}
+	if found := examine(t, exam); strings.Contains(found, " git ") {
+		t.Error("a new home: ", found)
+	}
+	lethetest.Must(t, os.Remove(filepath.Join(h.Dir, ".gitignore")))
+	lethetest.Words(t, examine(t, exam), "warning git", "would take its key")
+	lethetest.Write(t, filepath.Join(tree, ".git/index"), "DIRC\x00home/key\x00")
+	lethetest.Words(t, examine(t, exam), "warning git", h.Dir+"/key is in git")
+}
+
 // Hooks are listed; so is what is ignored or cannot be started.
 func TestHooks(t *testing.T) {
 	dir := lethetest.Dir(t)
