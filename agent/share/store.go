@@ -34,6 +34,8 @@ type store struct {
 	engine
 	patience time.Duration
 	away     atomic.Int64 // when a call had no answer for all of the patience
+	tell     func(error)  // of a call that has no answer yet; may be nil
+	told     atomic.Bool  // since the last answer
 	proven   atomic.Bool  // prove has found no trouble
 }
 
@@ -61,6 +63,7 @@ func (s *store) insist(ctx context.Context, what string, try func(context.Contex
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
+	defer time.AfterFunc(tellAfter, func() { s.tellOnce(what) }).Stop()
 	for limit, pause := 2*time.Second, 2*time.Millisecond; ; limit, pause = 2*limit, min(2*pause, time.Second) {
 		once, done := context.WithTimeout(ctx, limit)
 		err := try(once)
@@ -68,6 +71,7 @@ func (s *store) insist(ctx context.Context, what string, try func(context.Contex
 		_, answered := errors.AsType[known](err)
 		if answered || err == nil {
 			s.away.Store(0)
+			s.told.Store(false)
 		}
 		if answered {
 			return fmt.Errorf("%s: %w", what, err)
@@ -86,6 +90,22 @@ func (s *store) insist(ctx context.Context, what string, try func(context.Contex
 			}
 			return fmt.Errorf("%s: %w: %w", what, ErrAway, last)
 		}
+	}
+}
+
+// tellAfter is the time after which people are told that a call has no answer yet.
+const tellAfter = time.Second
+
+func (s *store) tellOnce(what string) {
+	if s.tell != nil && s.told.CompareAndSwap(false, true) {
+		s.tell(fmt.Errorf("%s: %w", what, ErrAway))
+	}
+}
+
+// Tell has a store that Open returned call f when a call has no answer for a second, once until the next answer.
+func Tell(opened Store, f func(error)) {
+	if s, is := opened.(*store); is {
+		s.tell = f
 	}
 }
 

@@ -112,6 +112,24 @@ func TestAwayForAnHour(t *testing.T) {
 	})
 }
 
+// That a store does not answer is told after a second, once, and again when it has answered meanwhile.
+func TestAwayIsToldAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := true
+		m := &memory{texts: map[int]string{}, away: func() bool { return away }}
+		s, began := m.store(15*time.Second), time.Now()
+		var told []time.Duration
+		Tell(s, func(err error) {
+			lethetest.Words(t, err.Error(), "the store is away")
+			told = append(told, time.Since(began).Round(time.Second))
+		})
+		for _, away = range []bool{true, true, false, true} {
+			_, _ = s.Newest(t.Context(), "life", 0)
+		}
+		lethetest.Equal(t, "told after", fmt.Sprint(told), "[1s 19s]")
+	})
+}
+
 // What is there decides, whatever was answered.
 func TestCreateSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

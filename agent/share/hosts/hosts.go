@@ -55,6 +55,7 @@ type Cluster struct {
 	rooms  *rooms.Rooms
 	lives  *lives.Lives
 	counts counts
+	space  durable.Space // that identities need to record something
 
 	alone    atomic.Bool // no other host says that it is there
 	renewed  int         // the number of the newest lease of this host; 0: it is not known
@@ -69,7 +70,9 @@ type Cluster struct {
 
 // New returns the Cluster of a home, and sets h.Shared.
 func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Cluster {
-	s := &Cluster{conf: conf, texts: store, log: log, lasting: context.Background()}
+	s := &Cluster{
+		conf: conf, texts: store, log: log, lasting: context.Background(), space: durable.Space{Dir: h.Dir, Size: 1 << 20},
+	}
 	h.Shared = s
 	s.home, s.counts.file = *h, statusFile(h.Dir)
 	most := int64(64)
@@ -122,9 +125,11 @@ func (s *Cluster) connect() error {
 			return err
 		}
 	}
-	if all.Store, err = share.Open(s.conf.URL, 0); err != nil {
+	all.Store, err = share.Open(s.conf.URL, 0)
+	if err != nil {
 		return err
 	}
+	share.Tell(all.Store, func(err error) { s.log.Warn("the store of [share] does not answer yet", "error", err) })
 	s.Host, s.streams = host, all
 	s.rooms.Streams, s.rooms.Host = all, host
 	s.lives.Streams, s.lives.Host = all, host
@@ -135,6 +140,7 @@ func (s *Cluster) connect() error {
 func (s *Cluster) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.space.Close()
 	if s.streams == nil {
 		return nil
 	}

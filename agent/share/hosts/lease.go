@@ -94,8 +94,12 @@ func (s *Cluster) renews(ctx context.Context, every time.Duration) {
 	}
 }
 
-// renew creates the next lease of this host, and removes the one before.
+// renew creates the next lease of this host, and removes the one before. On a full disk it fails: others take the lives,
+// which can record nothing here.
 func (s *Cluster) renew(ctx context.Context, every time.Duration, left bool) error {
+	if err := s.space.Look(); err != nil && !left {
+		return err
+	}
 	text, err := json.Marshal(lease{s.Host.Label, time.Now().UTC(), every, left})
 	if err != nil {
 		return err

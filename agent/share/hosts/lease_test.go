@@ -19,6 +19,7 @@ import (
 	"lethe/agent/share/rooms"
 	"lethe/agent/share/streams"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 )
 
@@ -265,6 +266,28 @@ func TestAway(t *testing.T) {
 	}
 	lethetest.Must(t, os.Rename(dir+"-gone", dir))
 	lethetest.Eventually(t, "it is back", func() bool { return !a.Away() })
+}
+
+// A host whose disk is full says no more that it is there, so that another one takes its lives, until it has room.
+func TestFullDisk(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		a := first(t)
+		b := a.beside("b").standsBy()
+		a.boot("ada")
+		defer a.serve()()
+		defer b.serve()()
+		lethetest.Eventually(t, "b knows ada", func() bool { all, _ := b.Lives(); return len(all) == 1 })
+		mended := lethetest.Break(t, a.home.Dir, func(_ durable.Stage, op, _ string) error {
+			if op == "reserve" {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
+		mended()
+		before := ReadStatus(a.home.Dir).Renewed
+		lethetest.Eventually(t, "a is there again", func() bool { return ReadStatus(a.home.Dir).Renewed.After(before) })
+	})
 }
 
 // slow is a store that takes lives only when it is let.
