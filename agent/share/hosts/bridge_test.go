@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/share"
@@ -141,4 +142,24 @@ func TestPeopleBeforeTheBridge(t *testing.T) {
 	lethetest.Must(t, a.Bridge("telegram").Change(func() ([]byte, error) { return []byte("one"), nil }))
 	lethetest.Must(t, b.Bridge("telegram").Begin())
 	lethetest.Holds(t, filepath.Join(b.home.Dir, "bridges", "telegram", peopleFile), "one")
+}
+
+// A host that has found another one silent takes its bridge at once, and does not wait a second time.
+func TestBridgeIsTakenAtOnce(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		a := first(t)
+		b := a.beside("b").standsBy()
+		a.boot("ada")
+		lethetest.Must(t, a.Bridge("telegram").Begin())
+		kill := a.serve()
+		defer b.serve()()
+		lethetest.Eventually(t, "b knows ada", func() bool { all, _ := b.Lives(); return len(all) == 1 })
+		kill()
+		lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
+		began := time.Now()
+		lethetest.Must(t, b.Bridge("telegram").Begin())
+		if took := time.Since(began); took > renewEvery {
+			t.Errorf("it waits for %v once more", took)
+		}
+	})
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"lethe/agent/share"
 	"lethe/agent/share/streams"
+	"lethe/internal/durable"
 )
 
 // Each host creates the next text of a stream of its own to say that it is there. No clock is compared with another
@@ -136,6 +138,35 @@ func (seen sighting) patience() time.Duration { return max(silentFor, 3*seen.Eve
 
 func (seen sighting) silent() bool { return seen.Left || time.Since(seen.since) > seen.patience() }
 
+// kept is a sighting in a file: what starts beside the process that serves need not begin to wait anew.
+type kept struct {
+	Lease lease     `json:"lease"`
+	N     int       `json:"n"`
+	Since time.Time `json:"since"`
+}
+
+func (s *Cluster) seenFile() string { return filepath.Join(s.home.Dir, "share", "seen.json") }
+
+// keep writes which hosts were seen.
+func (s *Cluster) keep(seen map[string]sighting) {
+	all := map[string]kept{}
+	for host, g := range seen {
+		all[host] = kept{g.lease, g.n, g.since}
+	}
+	if text, err := json.Marshal(all); err == nil {
+		_ = durable.Replace(s.seenFile(), text, 0o600) // a view
+	}
+}
+
+// seen returns the newest sighting of a host that was kept, the zero one if there is none.
+func (s *Cluster) seen(host string) sighting {
+	var all map[string]kept
+	text, _, _ := durable.ReadRegular(s.seenFile(), 1<<20)
+	_ = json.Unmarshal(text, &all)
+	was := all[host]
+	return sighting{was.Lease, was.N, was.Since}
+}
+
 // sight looks for a host again.
 func (s *Cluster) sight(ctx context.Context, host string, was sighting) (sighting, error) {
 	for stream := leaseStream(host); ; {
@@ -163,9 +194,9 @@ func (s *Cluster) sight(ctx context.Context, host string, was sighting) (sightin
 }
 
 // silent reports whether a host has ceased to say that it is there. It looks until the host says so, or its patience is
-// over.
+// over, which began when a process that serves here saw the same lease.
 func (s *Cluster) silent(ctx context.Context, host string) bool {
-	seen, err := s.sight(ctx, host, sighting{})
+	seen, err := s.sight(ctx, host, s.seen(host))
 	if err == nil && !seen.silent() {
 		s.log.Warn("looking whether a host is there", "host", seen.Label, "for", seen.patience())
 	}

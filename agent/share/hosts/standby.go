@@ -134,6 +134,7 @@ func (s *Cluster) look(ctx context.Context, seen map[string]sighting) error {
 			}
 		}
 	}
+	s.keep(seen)
 	s.alone.Store(alone)
 	if !here {
 		if err := s.tell(ctx, askedRoom, asked{Came: s.Host.ID, At: time.Now().UTC()}); err != nil {
