@@ -62,6 +62,17 @@ func (app *App) IsElsewhere(ctx context.Context, id home.Identity) error {
 	return id.Elsewhere(state)
 }
 
+// Elsewhere returns a life that another host has, nil if there is none.
+func (app *App) Elsewhere() *home.ElsewhereError {
+	if app.Shared == nil {
+		return nil
+	}
+	for _, elsewhere := range app.Shared.Elsewhere() {
+		return elsewhere
+	}
+	return nil
+}
+
 // knownElsewhere returns where a life that is on this disk goes on, if another host has it, as this one was told last.
 func (app *App) knownElsewhere(id home.Identity) *home.ElsewhereError {
 	if app.Shared == nil {

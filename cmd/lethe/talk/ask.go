@@ -43,6 +43,11 @@ func AskRoom(ctx context.Context, app *cli.App, room, text string, timeout time.
 		_, running := home.Running(id)
 		return !running
 	})
+	if elsewhere := app.Elsewhere(); len(listeners) == 0 && elsewhere != nil {
+		err := fmt.Errorf("wait for an answer: nobody is listening in room %s at this host: %w", room, elsewhere)
+		return exit.Hint(err, "say it with: %s; %s shows the answer; or have it go on here: %s",
+			app.Lethe("say %s TEXT", room), app.Lethe("chat %s", room), app.Lethe("take %s", elsewhere.Identity.Name))
+	}
 	if len(listeners) == 0 {
 		return exit.Hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room),
 			"%sstart one with: %s", app.NearestRoom(room), app.HowToHear(room))
