@@ -250,17 +250,22 @@ func plainError(err error) string {
 	return "cannot be read: " + err.Error()
 }
 
-// pieces returns the regular files of a store for which kind returns a word, by their paths. It goes into sub, or, in a
-// store without that, everywhere. What may not be opened is left out: reading it would tell.
-func pieces(store fs.FS, sub string, kind func(name string) string) (all []Piece, err error) {
-	if info, err := fs.Stat(store, sub); err != nil || !info.IsDir() {
-		sub = "."
+// within returns a directory of a store, or the whole of a store without it: a person may have named the directory.
+func within(store fs.FS, dir string) string {
+	if info, err := fs.Stat(store, dir); err != nil || !info.IsDir() {
+		return "."
 	}
-	err = fs.WalkDir(store, sub, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil && name == sub {
+	return dir
+}
+
+// pieces returns the regular files in dir for which kind returns a word, by their paths. Directories below that may not
+// be read are passed over.
+func pieces(store fs.FS, dir string, kind func(name string) string) (all []Piece, err error) {
+	err = fs.WalkDir(store, dir, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name == dir && !errors.Is(err, fs.ErrNotExist):
 			return err
-		}
-		if err != nil {
+		case err != nil:
 			return fs.SkipDir
 		}
 		if word := kind(name); entry.Type().IsRegular() && word != "" {

@@ -21,7 +21,7 @@ type claudeCode struct{}
 const prompts = "prompts" // the kind of a list of prompts
 
 func (claudeCode) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, "projects", func(name string) string {
+	all, err := pieces(store, within(store, "projects"), func(name string) string {
 		dir := path.Base(path.Dir(name))
 		switch {
 		case dir == "tool-results":
@@ -34,8 +34,9 @@ func (claudeCode) Find(store fs.FS) ([]Piece, error) {
 		return ""
 	})
 	heads := map[string]claudeHead{}
+	buffer := make([]byte, 1<<16)
 	for _, piece := range all {
-		heads[piece.Path] = headOf(store, piece.Path)
+		heads[piece.Path] = headOf(store, piece.Path, buffer)
 	}
 	slices.SortStableFunc(all, func(a, b Piece) int {
 		x, y := heads[a.Path], heads[b.Path]
@@ -53,13 +54,14 @@ type claudeHead struct {
 
 var began = regexp.MustCompile(`"timestamp":"([^"]+)"`)
 
-func headOf(store fs.FS, name string) (head claudeHead) {
+func headOf(store fs.FS, name string, buffer []byte) (head claudeHead) {
 	file, err := store.Open(name)
 	if err != nil {
 		return head
 	}
 	defer file.Close()
-	text, _ := io.ReadAll(io.LimitReader(file, 1<<16)) // no head: the reading tells
+	n, _ := io.ReadFull(file, buffer) // without a head, the reading tells
+	text := buffer[:n]
 	if at := began.FindSubmatch(text); at != nil {
 		head.began = string(at[1])
 	}
@@ -242,7 +244,7 @@ func (f *claudeFile) say(key string, entry Entry) error {
 	if err := f.flush(); err != nil {
 		return err
 	}
-	return f.heard(key, entry)
+	return f.pass(key, entry)
 }
 
 // user tells by the blocks who spoke: a result is a tool's, and does not end the message that is streamed.
@@ -260,7 +262,7 @@ func (f *claudeFile) user(r *record, row *claudeRow) error {
 			entry.Who, entry.Kind = Harness, Summary
 		case isHarness:
 			entry.Who = Harness
-		case f.session.Side || row.IsSidechain:
+		case row.IsSidechain:
 			entry.Who = Assistant // the parent's
 		default:
 			entry.Who = Person
@@ -274,13 +276,11 @@ func (f *claudeFile) user(r *record, row *claudeRow) error {
 
 // queued passes on what a person typed while the assistant worked.
 func (f *claudeFile) queued(r *record, row *claudeRow) error {
-	for _, entry := range r.parts(row.Attachment.Prompt) {
-		entry.ID, entry.At, entry.Who = row.UUID, row.Timestamp.Time, Person
-		if err := f.say("queued/"+row.Timestamp.String(), entry); err != nil {
-			return err
-		}
+	if err := f.flush(); err != nil {
+		return err
 	}
-	return nil
+	base := Entry{ID: row.UUID, At: row.Timestamp.Time, Who: Person}
+	return f.passAll("queued/"+row.Timestamp.String(), base, r.parts(row.Attachment.Prompt))
 }
 
 var persisted = regexp.MustCompile(`(?s)^<persisted-output>.*?saved to: ([^\n]+)`)
@@ -347,7 +347,7 @@ func (s *Stream) prompts(piece Piece) error {
 	for _, id := range order {
 		s.open(Session{ID: id, Dir: dirs[id], Began: sessions[id][0].At})
 		for _, entry := range sessions[id] {
-			if err := s.heard(id+entry.At.Format(time.RFC3339Nano), entry); err != nil {
+			if err := s.pass(id+entry.At.Format(time.RFC3339Nano), entry); err != nil {
 				return err
 			}
 		}

@@ -24,30 +24,29 @@ func (codex) Find(store fs.FS) ([]Piece, error) {
 		}
 		return ""
 	}
-	live, err := pieces(store, "sessions", rollout)
+	live, err := pieces(store, within(store, "sessions"), rollout)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := fs.Stat(store, "archived_sessions"); err == nil && info.IsDir() {
-		archived, _ := pieces(store, "archived_sessions", rollout)
-		live = append(live, archived...)
+	archived, err := pieces(store, "archived_sessions", rollout)
+	if err != nil {
+		return nil, err
 	}
+	live = append(live, archived...)
 	name := func(p Piece) string { return strings.TrimSuffix(path.Base(p.Path), ".zst") }
 	slices.SortStableFunc(live, func(a, b Piece) int {
 		return cmp.Or(strings.Compare(name(a), name(b)), len(path.Base(a.Path))-len(path.Base(b.Path)))
 	})
 	live = slices.CompactFunc(live, func(a, b Piece) bool { return name(a) == name(b) })
-	if info, err := fs.Stat(store, "memories"); err == nil && info.IsDir() {
-		memories, _ := pieces(store, "memories", func(name string) string {
-			if path.Ext(name) == ".md" {
-				return memory
-			}
-			return ""
-		})
-		live = append(live, memories...)
-	}
+	memories, err := pieces(store, "memories", func(name string) string {
+		if path.Ext(name) == ".md" {
+			return memory
+		}
+		return ""
+	})
+	live = append(live, memories...)
 	live = append(live, alone(store, memory, "AGENTS.md")...)
-	return append(live, alone(store, prompts, "history.jsonl")...), nil
+	return append(live, alone(store, prompts, "history.jsonl")...), err
 }
 
 type codexRow struct {
@@ -253,10 +252,7 @@ func (f *codexFile) add(row codexRow, id string, entry Entry) error {
 	if id != "" {
 		key = cmp.Or(f.scope, f.root) + "/" + id
 	}
-	if entry.Who == Assistant && !f.session.Side {
-		return f.put(key, entry)
-	}
-	return f.heard(key, entry)
+	return f.pass(key, entry)
 }
 
 func (f *codexFile) item(r *record, row codexRow, item codexItem) error {
@@ -308,9 +304,6 @@ func (f *codexFile) message(r *record, row codexRow, item codexItem) error {
 			entry.Who = Person
 		default:
 			entry.Who = Harness
-		}
-		if f.session.Side && entry.Who == Person {
-			entry.Who = Assistant // the parent's
 		}
 		if told := item.Told.Items; item.Role == "user" && i < len(told) {
 			if from := told[i].Provenance.Type; from != "user" && from != "" {

@@ -140,7 +140,8 @@ func (chatGPT) Read(out *Stream, piece Piece) error {
 			return nil
 		}
 		if c.Mapping == nil {
-			return &SchemaError{"conversations without a mapping"}
+			r.notUnderstood("conversation without a mapping")
+			return nil
 		}
 		out.open(Session{ID: cmp.Or(c.ConversationID, c.ID), Title: c.Title, Began: c.CreateTime.Time})
 		for _, message := range branch(c) {
@@ -309,7 +310,8 @@ func (r *record) claudeConversation() error {
 		return nil
 	}
 	if c.Messages == nil {
-		return &SchemaError{"conversations without chat_messages"}
+		r.notUnderstood("conversation without chat_messages")
+		return nil
 	}
 	r.open(Session{ID: c.UUID, Title: c.Name, Began: c.CreatedAt.Time})
 	for _, m := range c.Messages {
@@ -328,11 +330,9 @@ func (r *record) claudeConversation() error {
 		for _, file := range m.Attachments {
 			parts = append(parts, Entry{Kind: Said, Tool: file.Name, Text: r.text(file.Content)})
 		}
-		for _, entry := range parts {
-			entry.ID, entry.At, entry.Who = m.UUID, m.CreatedAt.Time, cmp.Or(entry.Who, who)
-			if err := r.put(c.UUID+"/"+m.UUID, entry); err != nil {
-				return err
-			}
+		base := Entry{ID: m.UUID, At: m.CreatedAt.Time, Who: who}
+		if err := r.passAll(c.UUID+"/"+m.UUID, base, parts); err != nil {
+			return err
 		}
 	}
 	return nil

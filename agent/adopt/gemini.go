@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +14,7 @@ import (
 type qwenCode struct{}
 
 func (qwenCode) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, "projects", func(name string) string {
+	all, err := pieces(store, within(store, "projects"), func(name string) string {
 		switch dir := path.Base(path.Dir(name)); {
 		case dir == "chats" && path.Ext(name) == ".jsonl":
 			return "session"
@@ -67,24 +68,8 @@ func (qwenCode) Read(out *Stream, piece Piece) error {
 			out.notUnderstood("row " + cmp.Or(row.Type, "without a type"))
 			return nil
 		}
-		return r.geminiParts(row.UUID, base, content)
+		return out.passAll(row.UUID, base, r.parts(content))
 	})
-}
-
-// geminiParts passes on the parts of a message with the id, time and voice of base.
-func (r *record) geminiParts(key string, base Entry, content json.RawMessage) error {
-	for _, entry := range r.parts(content) {
-		entry.ID, entry.At, entry.Kind = base.ID, base.At, cmp.Or(base.Kind, entry.Kind)
-		entry.Who = cmp.Or(entry.Who, base.Who)
-		send := r.put
-		if entry.Who == Person {
-			send = r.heard
-		}
-		if err := send(key, entry); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // geminiCLI reads the chats of Gemini CLI (seen: 0.61.0): a log of edits to a list of messages, or, in older files, the
@@ -92,7 +77,7 @@ func (r *record) geminiParts(key string, base Entry, content json.RawMessage) er
 type geminiCLI struct{}
 
 func (geminiCLI) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, "tmp", func(name string) string {
+	all, err := pieces(store, within(store, "tmp"), func(name string) string {
 		ext := path.Ext(name)
 		if path.Base(path.Dir(name)) == "chats" && (ext == ".jsonl" || ext == ".json") {
 			return ext
@@ -220,8 +205,7 @@ func (f *geminiFile) rewind(id string) {
 
 func (m *geminiMessage) tell() error {
 	r := m.record
-	base := Entry{ID: m.ID, At: m.Timestamp.Time}
-	key := r.session.ID + "/" + m.ID
+	base := Entry{ID: m.ID, At: m.Timestamp.Time, Line: m.line}
 	switch m.Type {
 	case "user":
 		base.Who = Person
@@ -235,10 +219,7 @@ func (m *geminiMessage) tell() error {
 		return nil
 	}
 	content := r.parts(m.Content)
-	thinks := false
-	for _, entry := range content {
-		thinks = thinks || entry.Kind == Thought
-	}
+	thinks := slices.ContainsFunc(content, func(e Entry) bool { return e.Kind == Thought })
 	var all []Entry
 	for _, thought := range m.Thoughts {
 		if !thinks { // else they are in the content too
@@ -253,15 +234,5 @@ func (m *geminiMessage) tell() error {
 			all = append(all, entry)
 		}
 	}
-	for _, entry := range all {
-		entry.ID, entry.At, entry.Line, entry.Who = m.ID, base.At, m.line, cmp.Or(entry.Who, base.Who)
-		send := r.put
-		if entry.Who == Person {
-			send = r.heard
-		}
-		if err := send(key, entry); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.passAll(r.session.ID+"/"+m.ID, base, all)
 }

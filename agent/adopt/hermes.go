@@ -67,7 +67,8 @@ func (hermes) Read(out *Stream, piece Piece) error {
 			return nil
 		}
 		if s.ID == "" || s.Messages == nil {
-			return &SchemaError{"a line that is no session with messages"}
+			r.notUnderstood("line that is no session with messages")
+			return nil
 		}
 		out.open(s.session())
 		for _, raw := range s.Messages {
@@ -142,7 +143,7 @@ func (r *record) hermesMessage() error {
 	for _, entry := range all {
 		entry.ID, entry.At = m.ID.String(), m.Timestamp.Time
 		who := Assistant
-		if m.Role == "user" && !r.session.Side {
+		if m.Role == "user" {
 			who = Person
 		}
 		entry.Who = cmp.Or(entry.Who, who)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"path"
 	"regexp"
@@ -21,7 +22,7 @@ const sqlite = "sqlite"
 var openClawFile = regexp.MustCompile(`^[^.]+(-topic-[^.]+)?\.jsonl(\.(deleted|reset)\..+)?$`)
 
 func (openClaw) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, "agents", func(name string) string {
+	all, err := pieces(store, within(store, "agents"), func(name string) string {
 		base, dir := path.Base(name), path.Base(path.Dir(name))
 		switch {
 		case base == "openclaw-agent.sqlite":
@@ -34,18 +35,15 @@ func (openClaw) Find(store fs.FS) ([]Piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := fs.Stat(store, "workspace"); err == nil && info.IsDir() {
-		notes, _ := pieces(store, "workspace", func(name string) string {
-			below := strings.TrimPrefix(name, "workspace/")
-			isMemory := below == "MEMORY.md" || below == "USER.md" || path.Dir(below) == "memory" && path.Ext(below) == ".md"
-			if isMemory {
-				return memory
-			}
-			return ""
-		})
-		all = append(all, notes...)
-	}
-	return all, nil
+	notes, err := pieces(store, "workspace", func(name string) string {
+		below := strings.TrimPrefix(name, "workspace/")
+		isMemory := below == "MEMORY.md" || below == "USER.md" || path.Dir(below) == "memory" && path.Ext(below) == ".md"
+		if isMemory {
+			return memory
+		}
+		return ""
+	})
+	return append(all, notes...), err
 }
 
 func (openClaw) Read(out *Stream, piece Piece) error {
@@ -55,6 +53,7 @@ func (openClaw) Read(out *Stream, piece Piece) error {
 	}
 	var session string
 	var file *piFile
+	refused := false // the session is of an unknown version
 	return out.rows(piece.Path, "select * from transcript_events order by session_id, seq", func(r *record) error {
 		var row struct {
 			SessionID string `json:"session_id"`
@@ -66,7 +65,11 @@ func (openClaw) Read(out *Stream, piece Piece) error {
 		}
 		if file == nil || row.SessionID != session {
 			session = row.SessionID
-			file = &piFile{Stream: out, newest: 4, joined: true}
+			file = &piFile{Stream: out, newest: 4, joined: true, given: session}
+			refused = false
+		}
+		if refused {
+			return nil
 		}
 		event := []byte(r.text(row.Event))
 		if packed, err := base64.StdEncoding.DecodeString(r.text(row.Packed)); err == nil && len(packed) > 0 {
@@ -80,7 +83,13 @@ func (openClaw) Read(out *Stream, piece Piece) error {
 			return nil
 		}
 		raw, lifted := lift(event)
-		return file.row(&record{Stream: out, raw: raw, lifted: lifted})
+		err := file.row(&record{Stream: out, raw: raw, lifted: lifted})
+		var unknown *SchemaError
+		if refused = errors.As(err, &unknown); refused {
+			out.notUnderstood(unknown.Error())
+			return nil
+		}
+		return err
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 type pi struct{}
 
 func (pi) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, "sessions", func(name string) string {
+	all, err := pieces(store, within(store, "sessions"), func(name string) string {
 		if path.Ext(name) == ".jsonl" {
 			return "session"
 		}
@@ -62,6 +62,7 @@ type piFile struct {
 	*Stream
 	newest int    // the newest version that is known
 	joined bool   // a session may lie in several files
+	given  string // the id of a session whose header may be missing
 	id     string // of the session; "" before its header
 }
 
@@ -72,6 +73,10 @@ func (f *piFile) row(r *record) error {
 	}
 	if row.Type == "session" {
 		return f.header(row)
+	}
+	if f.id == "" && f.given != "" {
+		f.id = f.given
+		f.open(Session{ID: f.id})
 	}
 	if f.id == "" {
 		return &SchemaError{"it does not begin with a session"}
@@ -123,10 +128,7 @@ func (f *piFile) add(row piRow, entry Entry) error {
 	if row.ID != "" && f.joined {
 		key = f.id + "/" + row.ID
 	}
-	if entry.Who == Assistant {
-		return f.put(key, entry)
-	}
-	return f.heard(key, entry)
+	return f.pass(key, entry)
 }
 
 func (f *piFile) said(r *record, row piRow, who Who, content json.RawMessage) error {

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -65,6 +66,9 @@ func (s *Stream) open(session Session) {
 func (s *Stream) put(key string, entry Entry) error {
 	if strings.TrimSpace(entry.Text) == "" && len(entry.Media) == 0 {
 		return nil
+	}
+	if s.session.Side && entry.Who == Person {
+		entry.Who = Assistant // the parent's
 	}
 	if key != "" {
 		entry.Key = keyOf(key, entry)
@@ -156,9 +160,9 @@ func keyOf(id string, entry Entry) uint64 {
 
 func binaryKey(key uint64) string { return string(binary.BigEndian.AppendUint64(nil, key)) }
 
-// heard passes on a text that stands where a person's does: what begins as a harness's text does is the harness's.
-func (s *Stream) heard(key string, entry Entry) error {
-	if entry.Kind != Said {
+// pass passes on an entry. Of what stands where a person's text does, the harness's parts are the harness's.
+func (s *Stream) pass(key string, entry Entry) error {
+	if entry.Kind != Said || entry.Who == Assistant {
 		return s.put(key, entry)
 	}
 	for text := range strings.SplitSeq(cutReminders(entry.Text), cut) {
@@ -171,6 +175,19 @@ func (s *Stream) heard(key string, entry Entry) error {
 			return err
 		}
 		entry.Media = nil // they go with the first
+	}
+	return nil
+}
+
+// passAll passes on the entries of a message with the id, time and line of base, with its kind if it has one, and with
+// its voice where they have no other.
+func (s *Stream) passAll(key string, base Entry, all []Entry) error {
+	for _, entry := range all {
+		entry.ID, entry.At, entry.Line, entry.Kind = base.ID, base.At, base.Line, cmp.Or(base.Kind, entry.Kind)
+		entry.Who = cmp.Or(entry.Who, base.Who)
+		if err := s.pass(key, entry); err != nil {
+			return err
+		}
 	}
 	return nil
 }

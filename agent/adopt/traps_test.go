@@ -417,6 +417,9 @@ func TestOpenClaw(t *testing.T) {
 	row("s1", "event_zstd", base64.StdEncoding.EncodeToString(packer.EncodeAll([]byte(message("e2", "assistant", "hi")), nil)))
 	row("s2", "event_json", `{"type":"session","version":3,"id":"s2"}`)
 	row("s2", "event_json", message("e1", "user", "hello"))
+	row("s4", "event_json", `{"type":"session","version":5,"id":"s4"}`)
+	row("s4", "event_json", message("e1", "user", "of another time"))
+	row("s5", "event_json", message("e1", "user", "without a header"))
 	asked := ""
 	options := adopt.Options{Rows: func(_ context.Context, file, query string) (io.ReadCloser, error) {
 		asked = file + ": " + query
@@ -435,10 +438,11 @@ func TestOpenClaw(t *testing.T) {
 		s1 person said: hello
 		s1 assistant said: hi
 		s2 person said: hello
+		s5 person said: without a header
 		s1 person said: lost by the migration
 		s3 person said: deleted
 		workspac assistant memory: Says hello.`)
-	if report.Sessions != 4 || !strings.HasPrefix(asked, "agents/main/agent/openclaw-agent.sqlite: select ") {
+	if report.Sessions != 5 || len(unknown(report)) != 1 || !strings.HasPrefix(asked, "agents/main/agent/openclaw-agent.sqlite: select ") {
 		t.Errorf("%d sessions, %s", report.Sessions, asked)
 	}
 	_, report = files(t, "openclaw", texts)
