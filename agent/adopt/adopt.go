@@ -151,6 +151,9 @@ var Agents = []Agent{
 		Hint: "hermes sessions export h.jsonl, then: lethe adopt hermes=h.jsonl --dry-run", Source: hermes{}},
 	{Name: "qwen-code", Title: "Qwen Code", Roots: []string{".qwen"}, Source: qwenCode{}},
 	{Name: "gemini-cli", Title: "Gemini CLI", Roots: []string{"$GEMINI_CLI_HOME/.gemini", ".gemini"}, Source: geminiCLI{}},
+	{Name: "opencode", Title: "opencode", Roots: []string{"$XDG_DATA_HOME/opencode", ".local/share/opencode"},
+		Source: openCode{}},
+	{Name: "copilot-cli", Title: "Copilot CLI", Roots: []string{".copilot"}, Source: copilotCLI{}},
 }
 
 // Find returns the agent with a name, or nil.

@@ -1,0 +1,87 @@
+package adopt_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"lethe/agent/adopt"
+)
+
+// opencode: rows and files tell the same once, a fork has other ids and the same times, a call and its result are two.
+func TestOpenCode(t *testing.T) {
+	row := func(session, id, message, part string) string {
+		line, err := json.Marshal(map[string]string{"session_id": session, "id": id, "message": message, "part": part})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
+	const asked, answered = `{"role":"user","time":{"created":1772618400000}}`, `{"role":"assistant","time":{"created":1772618401000}}`
+	const tool = `{"type":"tool","callID":"c1","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"a b"}}`
+	rows := strings.Join([]string{
+		row("s1", "m1", asked, `{"type":"text","text":"look"}`),
+		row("s1", "m2", answered, `{"type":"step-start"}`),
+		row("s1", "m2", answered, `{"type":"reasoning","text":"hm"}`),
+		row("s1", "m2", answered, tool),
+		row("s1", "m2", answered, `{"type":"dream"}`),
+		row("s2", "m8", asked, `{"type":"text","text":"look"}`),
+		row("s2", "m9", `{"role":"user","time":{"created":1772618409000}}`, `{"type":"text","text":"a side path"}`),
+	}, "\n")
+	options := adopt.Options{Rows: func(_ context.Context, _, query string) (io.ReadCloser, error) {
+		if query == "select * from session" {
+			return io.NopCloser(strings.NewReader(`{"id":"s1","title":"A look","directory":"/srv","time_created":1772618400000}`)), nil
+		}
+		return io.NopCloser(strings.NewReader(rows)), nil
+	}}
+	got, report := read(t, "opencode", storeOf(map[string]string{
+		"opencode.db":                   "x",
+		"storage/session/p/s3.json":     `{"id":"s3","directory":"/srv"}`,
+		"storage/message/s3/m1.json":    `{"id":"m1","role":"user","time":{"created":1772618300000}}`,
+		"storage/part/m1/p1.json":       `{"type":"text","text":"missed by the migration"}`,
+		"storage/session/p/broken.json": `{"name":"x"}`,
+	}), options)
+	got.want(t, `
+		s1 person said: look
+		s1 assistant thought: hm
+		s1 assistant call: {"command":"ls"}
+		s1 tool result: a b
+		s2 person said: a side path
+		s3 person said: missed by the migration`)
+	wantUnknown(t, report, "part dream ×1 at opencode.db:5",
+		"unknown format: no session of opencode ×1 at storage/session/p/broken.json")
+	if got.sessions[0].Title != "A look" || got.sessions[0].Dir != "/srv" {
+		t.Errorf("%+v", got.sessions[0])
+	}
+}
+
+// Copilot CLI: a prompt as it was typed, a call once, a result by its call.
+func TestCopilotCLI(t *testing.T) {
+	got, report := files(t, "copilot-cli", map[string]string{"session-state/x/events.jsonl": strings.Join([]string{
+		`{"type":"session.start","data":{"sessionId":"s1","context":{"cwd":"/srv"}},"id":"1","timestamp":"2026-07-20T05:13:54Z"}`,
+		`{"type":"user.message","data":{"content":"look","transformedContent":"<now>5</now>look"},"id":"2"}`,
+		`{"type":"assistant.turn_start","data":{},"id":"3"}`,
+		`{"type":"assistant.message","data":{"content":"I look.","reasoningText":"hm","toolRequests":[` +
+			`{"toolCallId":"c1","name":"bash","arguments":{"command":"ls"}}]},"id":"4"}`,
+		`{"type":"tool.execution_start","data":{"toolCallId":"c1","toolName":"bash","arguments":{"command": "ls"}},"id":"5"}`,
+		`{"type":"tool.execution_complete","data":{"toolCallId":"c1","success":true,"result":{"content":"a b"}},"id":"6"}`,
+		`{"type":"dream.begin","data":{},"id":"7"}`,
+	}, "\n")})
+	got.want(t, `
+		s1 person said: look
+		s1 assistant thought: hm
+		s1 assistant said: I look.
+		s1 assistant call: {"command":"ls"}
+		s1 tool result: a b`)
+	wantUnknown(t, report, "event dream.begin ×1 at session-state/x/events.jsonl:7")
+}
+
+func FuzzOpenCode(f *testing.F) {
+	fuzz(f, "opencode", "opencode.db", `{"id":"s1","session_id":"s1","message":"{\"role\":\"user\"}","part":"{\"type\":\"text\"}"}`)
+}
+
+func FuzzCopilotCLI(f *testing.F) {
+	fuzz(f, "copilot-cli", "session-state/x/events.jsonl", `{"type":"assistant.message","data":{"content":"x","toolRequests":[{}]}}`)
+}
