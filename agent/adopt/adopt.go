@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -277,6 +278,21 @@ func pieces(store fs.FS, dir string, kind func(name string) string) (all []Piece
 		return nil
 	})
 	return all, err
+}
+
+// named returns the kinds of files for pieces: the word behind the first pattern that a path has.
+func named(patternsAndWords ...string) func(name string) string {
+	var patterns []*regexp.Regexp
+	for i := 0; i < len(patternsAndWords); i += 2 {
+		patterns = append(patterns, regexp.MustCompile(patternsAndWords[i]))
+	}
+	return func(name string) string {
+		i := slices.IndexFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
+		if i < 0 {
+			return ""
+		}
+		return patternsAndWords[2*i+1]
+	}
 }
 
 // alone returns the pieces for the named files of a store that are there and regular.

@@ -21,18 +21,8 @@ type claudeCode struct{}
 const prompts = "prompts" // the kind of a list of prompts
 
 func (claudeCode) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, within(store, "projects"), func(name string) string {
-		dir := path.Base(path.Dir(name))
-		switch {
-		case dir == "tool-results":
-			return ""
-		case path.Ext(name) == ".jsonl" && name != "history.jsonl":
-			return "session"
-		case dir == "memory" && path.Ext(name) == ".md":
-			return memory
-		}
-		return ""
-	})
+	all, err := pieces(store, within(store, "projects"), named(
+		`(^|/)(tool-results/|history\.jsonl$)`, "", `\.jsonl$`, "session", `(^|/)memory/[^/]+\.md$`, memory))
 	heads := map[string]claudeHead{}
 	buffer := make([]byte, 1<<16)
 	for _, piece := range all {
@@ -93,7 +83,7 @@ type claudeRow struct {
 		Role    string
 		Content json.RawMessage
 	}
-	Attachment *struct {
+	Attachment struct {
 		Type   string
 		Prompt json.RawMessage
 	}
@@ -147,8 +137,10 @@ func (f *claudeFile) row(r *record) error {
 		return nil
 	}
 	f.place(&row)
-	switch speaks := row.Type == "user" || row.Type == "assistant"; {
-	case speaks && (row.Message == nil || len(row.Message.Content) == 0):
+	speaks := row.Type == "user" || row.Type == "assistant"
+	hasContent := row.Message != nil && len(row.Message.Content) > 0
+	switch {
+	case speaks && !hasContent:
 		f.notUnderstood(row.Type + " without a message")
 		return nil
 	case speaks && row.Type == "assistant":
@@ -160,7 +152,7 @@ func (f *claudeFile) row(r *record) error {
 	case row.Type == "summary":
 		f.known = true
 		return f.say("summary/"+row.Summary, Entry{Who: Harness, Kind: Summary, Text: row.Summary})
-	case row.Type == "attachment" && row.Attachment != nil && row.Attachment.Type == "queued_command":
+	case row.Attachment.Type == "queued_command":
 		f.known = true
 		return f.queued(r, &row)
 	case row.Type == "attachment" || slices.Contains(passedRows, row.Type):

@@ -17,13 +17,7 @@ import (
 type codex struct{}
 
 func (codex) Find(store fs.FS) ([]Piece, error) {
-	rollout := func(name string) string {
-		isRollout := strings.HasPrefix(path.Base(name), "rollout-")
-		if isRollout && (strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".jsonl.zst")) {
-			return "rollout"
-		}
-		return ""
-	}
+	rollout := named(`(^|/)rollout-[^/]*\.jsonl(\.zst)?$`, "rollout")
 	live, err := pieces(store, within(store, "sessions"), rollout)
 	if err != nil {
 		return nil, err
@@ -38,12 +32,7 @@ func (codex) Find(store fs.FS) ([]Piece, error) {
 		return cmp.Or(strings.Compare(name(a), name(b)), len(path.Base(a.Path))-len(path.Base(b.Path)))
 	})
 	live = slices.CompactFunc(live, func(a, b Piece) bool { return name(a) == name(b) })
-	memories, err := pieces(store, "memories", func(name string) string {
-		if path.Ext(name) == ".md" {
-			return memory
-		}
-		return ""
-	})
+	memories, err := pieces(store, "memories", named(`\.md$`, memory))
 	live = append(live, memories...)
 	live = append(live, alone(store, memory, "AGENTS.md")...)
 	return append(live, alone(store, prompts, "history.jsonl")...), err

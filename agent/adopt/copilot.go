@@ -13,13 +13,8 @@ import (
 type copilotCLI struct{}
 
 func (copilotCLI) Find(store fs.FS) ([]Piece, error) {
-	return pieces(store, within(store, "session-state"), func(name string) string {
-		dir := path.Base(path.Dir(name))
-		if path.Base(name) == "events.jsonl" || path.Ext(name) == ".jsonl" && dir == "session-state" {
-			return "session"
-		}
-		return ""
-	})
+	return pieces(store, within(store, "session-state"), named(
+		`(^|/)events\.jsonl$`, "session", `^session-state/[^/]+\.jsonl$`, "session"))
 }
 
 type copilotEvent struct {

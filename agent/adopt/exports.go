@@ -21,36 +21,15 @@ type (
 	claudeAI struct{}
 )
 
-const conversations = "conversations"
-
-var conversationFile = regexp.MustCompile(`^conversations(-\d+)?\.json$`)
-
-// exported returns the files of an export that kind knows by their names, wherever its folder lies in the store.
-func exported(store fs.FS, kind func(base, name string) string) ([]Piece, error) {
-	return pieces(store, ".", func(name string) string {
-		base := path.Base(name)
-		if conversationFile.MatchString(base) {
-			return conversations
-		}
-		return kind(base, name)
-	})
-}
+const conversations = `(^|/)conversations(-\d+)?\.json$`
 
 func (chatGPT) Find(store fs.FS) ([]Piece, error) {
-	return exported(store, func(string, string) string { return "" })
+	return pieces(store, ".", named(conversations, "conversations"))
 }
 
 func (claudeAI) Find(store fs.FS) ([]Piece, error) {
-	return exported(store, func(base, name string) string {
-		isProject := base == "projects.json" || path.Base(path.Dir(name)) == "projects" && path.Ext(base) == ".json"
-		switch {
-		case isProject:
-			return "projects"
-		case base == "memories.json":
-			return "memories"
-		}
-		return ""
-	})
+	return pieces(store, ".", named(conversations, "conversations",
+		`(^|/)projects(/[^/]+)?\.json$`, "projects", `(^|/)memories\.json$`, "memories"))
 }
 
 // elements calls read with each element of a file that is one JSON array, or with its one object. It holds one element,
@@ -160,10 +139,12 @@ func branch(c gptConversation) (all []*gptMessage) {
 		at = ""
 		var newest moment
 		for id, node := range c.Mapping {
-			isNewer := node != nil && node.Message != nil && (at == "" || node.Message.CreateTime.After(newest.Time) ||
-				node.Message.CreateTime.Equal(newest.Time) && id > at)
-			if isNewer {
-				at, newest = id, node.Message.CreateTime
+			if node == nil || node.Message == nil {
+				continue
+			}
+			time := node.Message.CreateTime
+			if cmp.Or(time.Compare(newest.Time), strings.Compare(id, at)) > 0 {
+				at, newest = id, time
 			}
 		}
 	}

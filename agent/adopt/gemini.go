@@ -14,15 +14,8 @@ import (
 type qwenCode struct{}
 
 func (qwenCode) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, within(store, "projects"), func(name string) string {
-		switch dir := path.Base(path.Dir(name)); {
-		case dir == "chats" && path.Ext(name) == ".jsonl":
-			return "session"
-		case dir == "memory" && path.Ext(name) == ".md":
-			return memory
-		}
-		return ""
-	})
+	all, err := pieces(store, within(store, "projects"), named(
+		`(^|/)chats/[^/]+\.jsonl$`, "session", `(^|/)memory/[^/]+\.md$`, memory))
 	return append(all, alone(store, memory, "QWEN.md")...), err
 }
 
@@ -77,13 +70,8 @@ func (qwenCode) Read(out *Stream, piece Piece) error {
 type geminiCLI struct{}
 
 func (geminiCLI) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, within(store, "tmp"), func(name string) string {
-		ext := path.Ext(name)
-		if path.Base(path.Dir(name)) == "chats" && (ext == ".jsonl" || ext == ".json") {
-			return ext
-		}
-		return ""
-	})
+	all, err := pieces(store, within(store, "tmp"), named(
+		`(^|/)chats/.+\.jsonl$`, "edits", `(^|/)chats/.+\.json$`, "list"))
 	return append(all, alone(store, memory, "GEMINI.md")...), err
 }
 
@@ -125,7 +113,7 @@ type geminiFile struct {
 func (geminiCLI) Read(out *Stream, piece Piece) error {
 	file := &geminiFile{Stream: out, places: map[string]int{}}
 	read := out.records
-	if piece.kind == ".json" {
+	if piece.kind == "list" {
 		read = out.elements
 	}
 	if err := read(piece.Path, file.row); err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"io/fs"
-	"path"
 	"strings"
 )
 
@@ -13,18 +12,8 @@ import (
 type hermes struct{}
 
 func (hermes) Find(store fs.FS) ([]Piece, error) {
-	return pieces(store, ".", func(name string) string {
-		dir := path.Base(path.Dir(name))
-		switch base := path.Base(name); {
-		case base == "state.db":
-			return sqlite
-		case path.Ext(base) == ".jsonl" && dir == ".":
-			return "export"
-		case dir == "memories" && path.Ext(base) == ".md":
-			return memory
-		}
-		return ""
-	})
+	return pieces(store, ".", named(
+		`(^|/)state\.db$`, sqlite, `^[^/]+\.jsonl$`, "export", `(^|/)memories/[^/]+\.md$`, memory))
 }
 
 type hermesSession struct {
@@ -119,7 +108,8 @@ func (r *record) hermesMessage() error {
 	if !r.decode(&m) {
 		return nil
 	}
-	if isNo(m.Active) && (len(m.Compacted) == 0 || isNo(m.Compacted)) {
+	wasCompacted := len(m.Compacted) > 0 && !isNo(m.Compacted)
+	if isNo(m.Active) && !wasCompacted {
 		r.report.Passed++
 		return nil
 	}

@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"path"
-	"regexp"
-	"strings"
 )
 
 // openClaw reads the sessions of OpenClaw (seen: 2026.9.6; versions to 4). They are pi's rows: one a row of a SQLite
@@ -18,31 +15,14 @@ type openClaw struct{}
 // sqlite is the kind of a SQLite file.
 const sqlite = "sqlite"
 
-// openClawFile tells sessions: archived and deleted ones too, but no copies that were made before a step.
-var openClawFile = regexp.MustCompile(`^[^.]+(-topic-[^.]+)?\.jsonl(\.(deleted|reset)\..+)?$`)
-
+// Archived and deleted sessions count, the copies that were made before a step do not.
 func (openClaw) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, within(store, "agents"), func(name string) string {
-		base, dir := path.Base(name), path.Base(path.Dir(name))
-		switch {
-		case base == "openclaw-agent.sqlite":
-			return sqlite
-		case openClawFile.MatchString(base) && (dir == "sessions" || dir == "session-sqlite-import-archive" || dir == "."):
-			return "session"
-		}
-		return ""
-	})
+	all, err := pieces(store, within(store, "agents"), named(`(^|/)openclaw-agent\.sqlite$`, sqlite,
+		`(^|/sessions/|/session-sqlite-import-archive/)[^./]+\.jsonl(\.(deleted|reset)\.[^/]+)?$`, "session"))
 	if err != nil {
 		return nil, err
 	}
-	notes, err := pieces(store, "workspace", func(name string) string {
-		below := strings.TrimPrefix(name, "workspace/")
-		isMemory := below == "MEMORY.md" || below == "USER.md" || path.Dir(below) == "memory" && path.Ext(below) == ".md"
-		if isMemory {
-			return memory
-		}
-		return ""
-	})
+	notes, err := pieces(store, "workspace", named(`^workspace/(MEMORY|USER|memory/[^/]+)\.md$`, memory))
 	return append(all, notes...), err
 }
 

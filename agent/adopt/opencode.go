@@ -14,12 +14,7 @@ import (
 type openCode struct{}
 
 func (openCode) Find(store fs.FS) ([]Piece, error) {
-	old, err := pieces(store, "storage/session", func(name string) string {
-		if path.Ext(name) == ".json" {
-			return "session"
-		}
-		return ""
-	})
+	old, err := pieces(store, "storage/session", named(`\.json$`, "session"))
 	return append(alone(store, sqlite, "opencode.db"), old...), err
 }
 

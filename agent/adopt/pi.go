@@ -15,12 +15,7 @@ import (
 type pi struct{}
 
 func (pi) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, within(store, "sessions"), func(name string) string {
-		if path.Ext(name) == ".jsonl" {
-			return "session"
-		}
-		return ""
-	})
+	all, err := pieces(store, within(store, "sessions"), named(`\.jsonl$`, "session"))
 	return append(all, alone(store, memory, "AGENTS.md")...), err
 }
 

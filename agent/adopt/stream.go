@@ -83,7 +83,7 @@ func (s *Stream) put(key string, entry Entry) error {
 		s.report.Doubled++
 		return nil
 	}
-	if err := s.tell(); err != nil {
+	if err := s.tell(entry.Kind); err != nil {
 		return err
 	}
 	if entry.Line == 0 {
@@ -110,13 +110,13 @@ func (s *Stream) isDoubled(entry Entry) bool {
 	return doubled
 }
 
-// tell tells the sink of the session, once.
-func (s *Stream) tell() error {
+// tell tells the sink of the session, once. A file of memories is none that counts.
+func (s *Stream) tell(kind Kind) error {
 	if s.begun {
 		return nil
 	}
 	s.begun = true
-	if key := keyOf(s.session.ID, Entry{}); !s.sessions[key] {
+	if key := keyOf(s.session.ID, Entry{}); kind != Memory && !s.sessions[key] {
 		s.sessions[key] = true
 		s.report.Sessions++
 	}
@@ -165,10 +165,16 @@ func (s *Stream) pass(key string, entry Entry) error {
 	if entry.Kind != Said || entry.Who == Assistant {
 		return s.put(key, entry)
 	}
-	for text := range strings.SplitSeq(cutReminders(entry.Text), cut) {
+	texts := []string{entry.Text}
+	if strings.Contains(entry.Text, reminder) {
+		texts = strings.Split(cutReminders(entry.Text), cut)
+	}
+	for _, text := range texts {
 		part := entry
-		part.Text = strings.TrimSpace(text)
-		if isHarness(part.Text) {
+		if part.Text = text; len(texts) > 1 {
+			part.Text = strings.TrimSpace(text)
+		}
+		if isHarness(strings.TrimSpace(text)) {
 			part.Who = Harness
 		}
 		if err := s.put(key, part); err != nil {

@@ -58,6 +58,7 @@ func TestStreamedMessage(t *testing.T) {
 func TestVoices(t *testing.T) {
 	got, report := files(t, "claude-code", map[string]string{claudeName: strings.Join([]string{
 		claudeRow("user", "u1", "", `"<system-reminder>\nBe good.\n</system-reminder>\nWhat is it?"`),
+		claudeRow("user", "u1b", "", `"\n  indented\n"`),
 		claudeRow("user", "u2", "", `[{"type":"text","text":"<command-name>/clear</command-name>"}]`),
 		`{"type":"attachment","timestamp":1772618400000,"attachment":{"type":"queued_command","prompt":"And that?"}}`,
 		`{"type":"summary","summary":"Two questions","leafUuid":"u2"}`,
@@ -66,14 +67,15 @@ func TestVoices(t *testing.T) {
 	got.want(t, `
 		0a1b2c3d harness said: <system-reminder>⏎Be good.⏎</system-reminder>
 		0a1b2c3d person said: What is it?
+		0a1b2c3d person said: ⏎  indented⏎
 		0a1b2c3d harness said: <command-name>/clear</command-name>
 		0a1b2c3d person said: And that?
 		0a1b2c3d harness summary: Two questions`)
-	if at := got.entries[3].At; at.Format("2006-01-02T15:04") != "2026-03-04T10:00" {
+	if at := got.entries[4].At; at.Format("2006-01-02T15:04") != "2026-03-04T10:00" {
 		t.Error(at)
 	}
 	wantUnknown(t, report,
-		fmt.Sprintf("row dream ×4 at %[1]s:5 %[1]s:6 %[1]s:8", claudeName), "user without a message ×1 at "+claudeName+":7")
+		fmt.Sprintf("row dream ×4 at %[1]s:6 %[1]s:7 %[1]s:9", claudeName), "user without a message ×1 at "+claudeName+":8")
 }
 
 // The list of prompts tells what persons said in sessions whose files are gone, and doubles the others.
@@ -442,7 +444,7 @@ func TestOpenClaw(t *testing.T) {
 		s1 person said: lost by the migration
 		s3 person said: deleted
 		workspac assistant memory: Says hello.`)
-	if report.Sessions != 5 || len(unknown(report)) != 1 || !strings.HasPrefix(asked, "agents/main/agent/openclaw-agent.sqlite: select ") {
+	if report.Sessions != 4 || len(unknown(report)) != 1 || !strings.HasPrefix(asked, "agents/main/agent/openclaw-agent.sqlite: select ") {
 		t.Errorf("%d sessions, %s", report.Sessions, asked)
 	}
 	_, report = files(t, "openclaw", texts)
