@@ -1,6 +1,8 @@
 package adopt_test
 
 import (
+	"context"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -141,4 +143,37 @@ func TestPiLongResult(t *testing.T) {
 	temp["shadow"] = &fstest.MapFile{Data: []byte("x secret")}
 	got, _ = read(t, "pi", storeOf(map[string]string{name: row}), adopt.Options{Temp: temp})
 	got.want(t, `s tool result: x`)
+}
+
+// The rows are as the program wrote them, by the query that is asked. The fork, whose id comes first, has only its own.
+func TestOpenCodeRows(t *testing.T) {
+	options := adopt.Options{Rows: func(_ context.Context, _, query string) (io.ReadCloser, error) {
+		name := "opencode/session.jsonl"
+		if strings.HasPrefix(query, "select m.session_id, ") && strings.Contains(query, "order by s.time_created") {
+			name = "opencode/rows.jsonl"
+		}
+		return io.NopCloser(strings.NewReader(readFile(t, name))), nil
+	}}
+	got, report := read(t, "opencode", storeOf(map[string]string{"opencode.db": "x"}), options)
+	for i := range got.lines {
+		got.lines[i] = got.sessions[0].Dir + got.lines[i][len("ses_ddd4"):]
+	}
+	got.want(t, `
+		/srv/demo person said: "Remember that the spare key hangs behind the blue door."
+		/srv/demo assistant thought: I think about 2.
+		/srv/demo assistant said: Answer 2: I heard “"Remember that the spare key hangs behind the blue …
+		/srv/demo person said: "Please RUN: echo hello-from-tool"
+		/srv/demo assistant thought: I think about 3.
+		/srv/demo assistant said: I run it.
+		/srv/demo assistant call: {"command":"echo hello-from-tool\"","description":"run"}
+		/srv/demo tool result: /bin/bash: -c: line 1: unexpected EOF while looking for matching `+"`\"'⏎"+`
+		/srv/demo assistant thought: I think about 4.
+		/srv/demo assistant said: The command said: /bin/bash: -c: line 1: unexpected EOF while looking …
+		/srv/demo person said: "A side path."
+		/srv/demo assistant thought: I think about 5.
+		/srv/demo assistant said: Answer 5: I heard “"A side path."”.`)
+	wantUnknown(t, report)
+	if report.Sessions != 2 || report.Doubled != 10 || !strings.HasSuffix(got.sessions[1].Title, "(fork #1)") {
+		t.Errorf("%+v %+v", report, got.sessions)
+	}
 }

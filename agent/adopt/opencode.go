@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,7 @@ type openCode struct{}
 
 func (openCode) Find(store fs.FS) ([]Piece, error) {
 	old, err := pieces(store, "storage/session", named(`\.json$`, "session"))
+	slices.Reverse(old) // the ids of newer ones come first
 	return append(alone(store, sqlite, "opencode.db"), old...), err
 }
 
@@ -104,8 +106,10 @@ func (s *Stream) openCodeFiles(dir string, read func([]byte) error) error {
 	return nil
 }
 
+// openCodeQuery sorts sessions by their times: the ids of newer ones come first, which would put forks before parents.
 const openCodeQuery = `select m.session_id, m.id, m.data as message, p.data as part from message m
-join part p on p.message_id = m.id order by m.session_id, m.time_created, m.id, p.id`
+join part p on p.message_id = m.id join session s on s.id = m.session_id
+order by s.time_created, s.id, m.time_created, m.id, p.id`
 
 func (s *Stream) openCodeRows(piece Piece) error {
 	sessions := map[string]openCodeSession{}
