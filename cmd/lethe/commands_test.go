@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	program "lethe/cmd/lethe"
 	"lethe/cmd/lethe/cli"
@@ -43,7 +42,7 @@ func TestCommandsPage(t *testing.T) {
 	}
 }
 
-// listCommand writes a line for a command, one for its flags, and the same for the commands below it.
+// listCommand writes a line for a command, and for each below it; --help tells the flags.
 func listCommand(list *strings.Builder, cmd *cobra.Command) {
 	use := strings.TrimSuffix(cmd.UseLine(), " [flags]")
 	line := fmt.Sprintf("- `%s`: %s", use, cmd.Short)
@@ -51,22 +50,6 @@ func listCommand(list *strings.Builder, cmd *cobra.Command) {
 		line = fmt.Sprintf("- `%s`:\n  %s", use, cmd.Short)
 	}
 	fmt.Fprintln(list, line)
-	line = " "
-	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-		name := "`--" + f.Name
-		if value, _ := pflag.UnquoteUsage(f); value != "" {
-			name += " " + value
-		}
-		name += "`"
-		if len(line)+len(name) > 118 {
-			fmt.Fprintln(list, line)
-			line = " "
-		}
-		line += " " + name
-	})
-	if line != " " {
-		fmt.Fprintln(list, line)
-	}
 	for _, sub := range cmd.Commands() {
 		listCommand(list, sub)
 	}
