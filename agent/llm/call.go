@@ -103,7 +103,7 @@ func (c *Client) ask(a *call, r Request, on func(Delta)) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	return reply, check(reply, r.Tools)
+	return reply, check(reply, r.Tools, r.refused)
 }
 
 // request makes the HTTP request of an attempt.

@@ -186,8 +186,9 @@ var failedFinishes = map[string]Error{
 }
 
 // check refuses a whole reply that says nothing usable. One that was cut off is
-// the caller's to judge.
-func check(reply Reply, tools json.RawMessage) error {
+// the caller's to judge. An answer in JSON may look like a call: if it is the one that
+// was refused before, it is taken. check notes the one that it refuses.
+func check(reply Reply, tools json.RawMessage, refused *string) error {
 	if e, failed := failedFinishes[reply.Finish]; failed {
 		return &e
 	}
@@ -198,7 +199,12 @@ func check(reply Reply, tools json.RawMessage) error {
 		return &Error{Kind: Garbage, Blank: true, Message: "the reply is blank"}
 	}
 	if mark := callInText(reply.Text, tools); mark != "" {
-		return garbage("the model wrote a call as text (%s): the server's chat template or tool parser does not fit the model", mark)
+		cameTwice := *refused == reply.Text
+		if *refused = reply.Text; cameTwice && isObject(strings.TrimSpace(reply.Text)) {
+			return nil
+		}
+		return garbage("the model wrote a call as text (%s): "+
+			"the server's chat template or tool parser does not fit the model", mark)
 	}
 	return nil
 }

@@ -90,8 +90,7 @@ func (d *draft) callOf(f fragment) (c *callDraft, index int) {
 
 // isRepeated reports whether a fragment has a whole call that has come before: some servers send all of it again.
 func (d *draft) isRepeated(f fragment, args string) bool {
-	isWhole := strings.HasPrefix(args, "{") && json.Valid([]byte(args))
-	return isWhole && slices.ContainsFunc(d.calls, func(c *callDraft) bool {
+	return isObject(args) && slices.ContainsFunc(d.calls, func(c *callDraft) bool {
 		sameName := f.Function.Name == "" || f.Function.Name == c.name
 		sameNumber := f.Index != nil && *f.Index == c.index
 		sameCall := f.ID == c.id
@@ -101,6 +100,9 @@ func (d *draft) isRepeated(f fragment, args string) bool {
 		return sameCall && sameName && c.args.String() == args
 	})
 }
+
+// isObject reports whether a text is a whole object of JSON.
+func isObject(text string) bool { return strings.HasPrefix(text, "{") && json.Valid([]byte(text)) }
 
 // argumentsOf returns the arguments in a fragment: text, or the JSON itself where text belongs.
 func argumentsOf(f fragment) (args content) {
@@ -118,8 +120,13 @@ func argumentsOf(f fragment) (args content) {
 
 // isOver reports whether a fragment of the same index begins another call: some
 // servers send parallel calls so. Others repeat the id, or make up a new one, on
-// each fragment of one call: so the call before must be complete.
+// each fragment of one call: so the call before must be complete, and, without
+// ids, the fragment, too.
 func (c *callDraft) isOver(f fragment) bool {
+	hasIDs := f.ID != "" || c.id != ""
+	if !hasIDs && f.Function.Name != "" {
+		return isObject(c.args.String()) && isObject(argumentsOf(f).text)
+	}
 	hasOtherID := f.ID != "" && c.id != "" && f.ID != c.id
 	if !hasOtherID || f.Function.Name == "" {
 		return false

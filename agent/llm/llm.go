@@ -83,6 +83,7 @@ type Request struct {
 	Pay func(Waste) error
 
 	pictures *pictures // that parts name; nil shows their texts alone
+	refused  *string   // the last reply that was refused since it looks like a call
 }
 
 // Delta is a piece of a reply on its way, for screens. Only the Reply counts.
@@ -304,6 +305,7 @@ func (c *Client) Close() error {
 // Delta with Reset alone. Any error is an *Error; the Reply beside it holds nothing
 // but its Waste.
 func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply, error) {
+	r.refused = new(string)
 	if on == nil {
 		on = func(Delta) {}
 	}

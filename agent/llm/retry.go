@@ -62,7 +62,11 @@ type pace struct {
 	asked   time.Duration // by the provider
 	garbage int
 	bought  string // the message of the last failure that was paid for
+	paid    int    // failures that were paid for
 }
+
+// maxPaid bounds the attempts of one call that are paid for in vain.
+const maxPaid = 3
 
 func newPace() *pace {
 	return &pace{ExponentialBackOff: &backoff.ExponentialBackOff{
@@ -85,6 +89,10 @@ func (p *pace) again(err error) bool {
 	}
 	if e.bought {
 		p.bought = e.Message
+		p.paid++
+	}
+	if p.paid >= maxPaid {
+		return false
 	}
 	// Who was kept waiting for long is told before anything is asked again.
 	waited := errors.Is(e, errNoAnswer) || errors.Is(e, errIdle)

@@ -2,7 +2,9 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
@@ -82,6 +84,55 @@ func TestRetriesAreBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What was paid for in vain is bought three times at most, whatever is wrong each time.
+func TestPaidAttemptsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		c, end := inMemory(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls++
+			broken := `{"error":{"message":"overloaded for the ` + strconv.Itoa(calls) + `th time"}}`
+			text(events(delta(`{"content":"half"}`), broken))(w, r)
+		}))
+		defer end()
+		if failed(t, c, ask); calls != 3 {
+			t.Errorf("%d calls", calls)
+		}
+	})
+}
+
+// An answer in JSON with the name of a tool may be an answer: it is taken if it comes twice.
+func TestAnswerLikeACall(t *testing.T) {
+	call := func(n int) http.HandlerFunc {
+		said, _ := json.Marshal(map[string]string{"content": fmt.Sprintf(`{"name": "BASH", "arguments": {"n": %d}}`, n)})
+		return text(events(delta(string(said)), stop, done))
+	}
+	request := ask
+	request.Tools = json.RawMessage(`[{"type":"function","function":{"name":"BASH"}}]`)
+	synctest.Test(t, func(t *testing.T) {
+		c, end := inMemory(t, Config{}, answers(call(1), call(1)))
+		defer end()
+		reply, err := c.Complete(t.Context(), request, nil)
+		if err != nil || reply.Waste.Calls != 1 || reply.Text != `{"name": "BASH", "arguments": {"n": 1}}` {
+			t.Errorf("%+v, %v", reply, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, end := inMemory(t, Config{}, answers(call(1), call(2), call(3)))
+		defer end()
+		if e := failed(t, c, request); e.Kind != Garbage {
+			t.Errorf("another call each time: %v", e)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		mark := text(events(delta(`{"content":"<tool_call>BASH</tool_call>"}`), stop, done))
+		c, end := inMemory(t, Config{}, answers(mark, mark, mark))
+		defer end()
+		if e := failed(t, c, request); e.Kind != Garbage {
+			t.Errorf("the marks of a call: %v", e)
+		}
+	})
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {

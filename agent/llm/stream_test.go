@@ -81,6 +81,13 @@ func TestStreamsThatAreAccepted(t *testing.T) {
 			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{}"}}]}`),
 			delta(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"A","arguments":"{}"}}]}`), stop, done),
 			Reply{Calls: []ToolCall{call("a", "{}"), call("b", "{}")}}},
+		"parallel calls all of index 0 without ids": {events(
+			delta(`{"tool_calls":[{"index":0,"function":{"name":"A","arguments":"{\"n\":1}"}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"name":"A","arguments":"{\"n\":2}"}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"name":"A","arguments":""}}]}`), stop, done),
+			Reply{Calls: []ToolCall{
+				{ID: "call_0", Name: "A", Arguments: `{"n":1}`}, {ID: "call_0_1", Name: "A", Arguments: `{"n":2}`},
+			}, Finish: "stop"}},
 		"no index": {events(
 			delta(`{"tool_calls":[{"id":"a","function":{"name":"A","arguments":"{}"}},{"id":"b","function":{"name":"A"}}]}`),
 			delta(`{"tool_calls":[{"function":{"arguments":"{}"}}]}`), stop, done),

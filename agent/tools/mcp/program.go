@@ -33,7 +33,8 @@ func (s Server) Unreadable() (paths []string) {
 		}
 		for _, path := range []string{found, real} {
 			isGiven := slices.ContainsFunc(given, func(dir string) bool { return sandbox.Within(path, dir) })
-			if !isGiven && filepath.IsAbs(path) && !sandbox.OfSystem(path) {
+			isOutside := filepath.IsAbs(path) && !sandbox.OfSystem(path)
+			if isOutside && !isGiven {
 				root := installation(path)
 				given, paths = append(given, root), append(paths, root)
 			}

@@ -82,7 +82,9 @@ func (f format) instruction() string {
 }
 
 // fence finds the code fence that models put around JSON.
-var fence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?s)\\A\\s*```(?:json)?\n(.*?)\n?```\\s*\\z") })
+var fence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?s)\\A\\s*```(?:json)?\n(.*?)\n?```\\s*\\z")
+})
 
 // only returns the JSON of an answer that stands in a code fence, and another answer as it is.
 func (f format) only(text string) string {

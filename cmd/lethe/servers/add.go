@@ -2,6 +2,7 @@ package servers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lethe/agent/config"
@@ -47,17 +48,18 @@ func letRead(app *cli.App, name string, paths []string) error {
 	for _, path := range paths {
 		again.WriteString(" --read " + console.Quoted(path))
 	}
-	refusal := exit.Usagef("add server %s: its program needs %s, which it may not read", name, strings.Join(paths, " and "))
+	needs := strings.Join(paths, " and ")
+	refusal := exit.Usagef("add server %s: its program needs %s, which it may not read", name, needs)
 	hint := fmt.Sprintf("the same command with%s lets it", again.String())
 	if app.JSON || !console.IsTerminal(app.In) {
 		return exit.Hint(refusal, "%s", hint)
 	}
-	question := fmt.Sprintf("The program of %s needs to read %s. May it? [Y/n] ", name, strings.Join(paths, " and "))
+	question := fmt.Sprintf("The program of %s needs to read %s. May it? [Y/n] ", name, needs)
 	answer, err := app.ReadTyped(app.Err, question, false)
 	if err != nil {
 		return err
 	}
-	if answer = strings.ToLower(answer); answer != "" && answer != "y" && answer != "yes" {
+	if !slices.Contains([]string{"", "y", "yes"}, strings.ToLower(answer)) {
 		return exit.Hint(refusal, "%s", hint)
 	}
 	return nil
@@ -65,7 +67,8 @@ func letRead(app *cli.App, name string, paths []string) error {
 
 // server returns the server that the flags and a command describe. A command that is an address is taken for --url.
 func (f Flags) server(command []string) (server mcp.Server, err error) {
-	if f.URL == "" && len(command) == 1 && isAddress(command[0]) {
+	isBare := f.URL == "" && len(command) == 1
+	if isBare && isAddress(command[0]) {
 		f.URL, command = command[0], nil
 	}
 	server = mcp.Server{URL: f.URL, Read: f.Read, Write: f.Write}
