@@ -216,8 +216,8 @@ func (t *thinker) observe(answer thought) {
 }
 
 // mendWindow says how a server is given a larger window.
-const mendWindow = "Give the server a larger window (Ollama: OLLAMA_CONTEXT_LENGTH=32768; llama.cpp: --ctx-size 32768) " +
-	"and start me again."
+const mendWindow = "Give the server a larger window (Ollama: OLLAMA_CONTEXT_LENGTH=32768; " +
+	"llama.cpp: --ctx-size 32768) and start me again."
 
 // hold keeps requests within what a server takes that drops the rest. It tells rooms once.
 func (t *thinker) hold(rooms []string) error {

@@ -9,7 +9,8 @@ import (
 	"lethe/blobs"
 )
 
-// A tail is the end of a log, read once for all streams that have come there: each has a place, and no State of its own.
+// A tail is the end of a log, read once for all streams that have come there: each has a place, and no State of its
+// own.
 type tail struct {
 	mu     sync.Mutex
 	stream *Stream

@@ -75,8 +75,8 @@ type Request struct {
 	// UserID keeps the provider's cache and limits of one identity apart from
 	// others: the same in every request of a life.
 	UserID string
-	// Patience bounds a time without a piece of an answer, where another model can stand in; 0 is the AnswerTimeout. A Slow
-	// preset gets slowFactor times as much.
+	// Patience bounds a time without a piece of an answer, where another model can stand in; 0 is the AnswerTimeout. A
+	// Slow preset gets slowFactor times as much.
 	Patience time.Duration
 	// Pay, when not nil, is asked before each attempt, with what those before it have cost.
 	// Its error ends the call.

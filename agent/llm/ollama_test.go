@@ -33,14 +33,17 @@ func TestOllama(t *testing.T) {
 	noKeys(t)
 	const call = `{"function":{"index":0,"name":"LIST","arguments":{"path":"."}}}`
 	var asked []string
-	c := ollama(t, map[string]string{"/api/chat": `{"model":"qwen3","message":{"role":"assistant","content":"","thinking":"let me"},"done":false}
+	c := ollama(t, map[string]string{"/api/chat": `
+{"model":"qwen3","message":{"role":"assistant","content":"","thinking":"let me"},"done":false}
 {"model":"qwen3","message":{"role":"assistant","content":"I look"},"done":false}
 {"model":"qwen3","message":{"role":"assistant","content":"","tool_calls":[` + call + `,` + call + `]},"done":false}
 {"model":"qwen3","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":26,"eval_count":9}
 `}, &asked)
-	reply, err := c.Complete(t.Context(), Request{Model: "qwen3", Messages: turns(), Window: 8192, MaxTokens: 100, Thinking: "disabled"}, nil)
+	request := Request{Model: "qwen3", Messages: turns(), Window: 8192, MaxTokens: 100, Thinking: "disabled"}
+	reply, err := c.Complete(t.Context(), request, nil)
 	lethetest.Must(t, err)
-	if reply.Text != "I look" || reply.Reasoning != "let me" || reply.Finish != "stop" || reply.Usage.Input != 26 || reply.Usage.Output != 9 {
+	wrongText := reply.Text != "I look" || reply.Reasoning != "let me" || reply.Finish != "stop"
+	if wrongText || reply.Usage.Input != 26 || reply.Usage.Output != 9 {
 		t.Errorf("%+v", reply)
 	}
 	if len(reply.Calls) != 2 || reply.Calls[1].Arguments != `{"path":"."}` || reply.Calls[0].ID == reply.Calls[1].ID {

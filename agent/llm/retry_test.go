@@ -240,7 +240,8 @@ func TestPatience(t *testing.T) {
 	for name, alive := range map[string]string{"comments": ": keep-alive\n\n", "drips": " ", "silence": ""} {
 		for preset, want := range map[string]time.Duration{"deepseek": time.Minute, "openai": 5 * time.Minute} {
 			synctest.Test(t, func(t *testing.T) {
-				slowly := pauses(10*time.Second, append([]string{events(delta(`{"content":"half"}`))}, slices.Repeat([]string{alive}, 500)...)...)
+				half := []string{events(delta(`{"content":"half"}`))}
+				slowly := pauses(10*time.Second, append(half, slices.Repeat([]string{alive}, 500)...)...)
 				c, stop := inMemory(t, Config{}, slowly)
 				defer stop()
 				c.preset, _ = Preset(preset)

@@ -60,7 +60,8 @@ type webhooks struct {
 func (c Config) webhooks(mux *http.ServeMux, b *backend.Backend, g *guard.Guard) error {
 	hooks := &webhooks{
 		Backend: b, guard: g, hooks: c.Hooks, tokens: map[string]string{},
-		places: semaphore.NewWeighted(mostHooks), held: semaphore.NewWeighted(mostBytes), peers: map[netip.Prefix]*semaphore.Weighted{},
+		places: semaphore.NewWeighted(mostHooks), held: semaphore.NewWeighted(mostBytes),
+		peers: map[netip.Prefix]*semaphore.Weighted{},
 	}
 	for name := range c.Hooks {
 		token, err := makeToken(HookTokenFile(c.Home.Dir, name), newToken)
@@ -100,8 +101,8 @@ func (h *webhooks) take(w http.ResponseWriter, r *http.Request) {
 	backend.WriteJSON(w, http.StatusAccepted, delivered)
 }
 
-// read reads the body, which has a place until release. The sender is known if it shows the token, or has signed the body with it. An empty token is no
-// hook's.
+// read reads the body, which has a place until release. The sender is known if it shows the token, or has signed the
+// body with it. An empty token is no hook's.
 func (h *webhooks) read(w http.ResponseWriter, r *http.Request, token string) (
 	body []byte, known bool, release func(), err error,
 ) {
