@@ -5,9 +5,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
+	"time"
+
+	"lethe/blobs"
 )
 
 // lines reads a text line by line, and passes on what do makes of each. A line above maxMessage bytes passes as it is, in
@@ -18,6 +22,30 @@ type lines struct {
 	do   func(line []byte) []byte
 	rest []byte // of a line, to be read
 	err  error  // behind it
+
+	unasked int       // bytes of notifications in a minute
+	since   time.Time // when that began
+}
+
+// errFlood ends a connection before its notifications fill the memory: the library queues them.
+var errFlood = fmt.Errorf("it sent more than %s of notifications in a minute", blobs.Size(maxMessage))
+
+// floods counts a line, and reports whether too many notifications come.
+func (l *lines) floods(line []byte) bool {
+	var message struct {
+		ID     json.RawMessage
+		Method string
+	}
+	text, _ := bytes.CutPrefix(line, []byte("data:"))
+	isNotification := json.Unmarshal(text, &message) == nil && message.Method != "" && message.ID == nil
+	if !isNotification {
+		return false
+	}
+	if now := time.Now(); now.Sub(l.since) > time.Minute {
+		l.unasked, l.since = 0, now
+	}
+	l.unasked += len(line)
+	return l.unasked > maxMessage
 }
 
 func newLines(from io.ReadCloser, do func([]byte) []byte) *lines {
@@ -50,6 +78,9 @@ func (l *lines) next() {
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			l.rest, l.err = l.do(line), err
+			if l.floods(l.rest) {
+				l.rest, l.err = nil, errFlood
+			}
 			return
 		}
 	}
