@@ -208,7 +208,7 @@ func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Opt
 		}
 		done += piece.Size
 		stem, _, _ := strings.Cut(path.Base(piece.Path), ".jsonl")
-		out.listed[stem], out.listed[threadID.FindString(stem)] = true, true
+		out.listed[stem], out.listed[threadID().FindString(stem)] = true, true
 		if options.Skip != nil && options.Skip(piece) {
 			out.report.Unchanged++
 			continue

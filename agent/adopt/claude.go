@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -42,7 +43,7 @@ type claudeHead struct {
 	forked int
 }
 
-var began = regexp.MustCompile(`"timestamp":"([^"]+)"`)
+var began = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"timestamp":"([^"]+)"`) })
 
 func headOf(store fs.FS, name string, buffer []byte) (head claudeHead) {
 	file, err := store.Open(name)
@@ -52,7 +53,7 @@ func headOf(store fs.FS, name string, buffer []byte) (head claudeHead) {
 	defer file.Close()
 	n, _ := io.ReadFull(file, buffer) // without a head, the reading tells
 	text := buffer[:n]
-	if at := began.FindSubmatch(text); at != nil {
+	if at := began().FindSubmatch(text); at != nil {
 		head.began = string(at[1])
 	}
 	own := []byte(`"sessionId":"` + strings.TrimSuffix(path.Base(name), ".jsonl") + `"`)
@@ -275,14 +276,16 @@ func (f *claudeFile) queued(r *record, row *claudeRow) error {
 	return f.passAll("queued/"+row.Timestamp.String(), base, r.parts(row.Attachment.Prompt))
 }
 
-var persisted = regexp.MustCompile(`(?s)^<persisted-output>.*?saved to: ([^\n]+)`)
+var persisted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^<persisted-output>.*?saved to: ([^\n]+)`)
+})
 
 // resultFile puts the whole text in the place of the beginning of a result whose rest stands in a file. The row has its
 // path on the machine that wrote it: only the last part counts, in tool-results beside the session.
 func (f *claudeFile) resultFile(row *claudeRow, entry *Entry) {
 	var told struct{ PersistedOutputPath string }
 	_ = json.Unmarshal(row.ToolUseResult, &told) // it may be a text
-	if found := persisted.FindStringSubmatch(entry.Text); found != nil && told.PersistedOutputPath == "" {
+	if found := persisted().FindStringSubmatch(entry.Text); found != nil && told.PersistedOutputPath == "" {
 		told.PersistedOutputPath = strings.TrimSpace(found[1])
 	}
 	if told.PersistedOutputPath == "" {

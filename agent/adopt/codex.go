@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // codex reads the rollouts of Codex (seen: 0.171.0; history modes legacy and paginated, and the first ones without
@@ -116,12 +117,14 @@ func (codex) Read(out *Stream, piece Piece) error {
 	return out.records(piece.Path, file.row)
 }
 
-var threadID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+var threadID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+})
 
 // threadOf returns the id in the name of a rollout.
 func threadOf(name string) string {
 	base, _, _ := strings.Cut(path.Base(name), ".jsonl")
-	return cmp.Or(threadID.FindString(base), base)
+	return cmp.Or(threadID().FindString(base), base)
 }
 
 // parse returns a row and its payload. The first rollouts had no payloads: the row is one.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // chatGPT reads the export of ChatGPT: arrays of conversations, each a tree of which the branch of its current node
@@ -238,7 +239,7 @@ func (s *Stream) asset(id string) (name string, data []byte) {
 	if s.assets == nil {
 		s.assets = map[string]string{}
 		_ = fs.WalkDir(s.store, ".", func(name string, entry fs.DirEntry, err error) error {
-			found := assetID.FindString(path.Base(name))
+			found := assetID().FindString(path.Base(name))
 			if err == nil && found != "" && entry.Type().IsRegular() {
 				s.assets[found] = name
 			}
@@ -256,7 +257,7 @@ func (s *Stream) asset(id string) (name string, data []byte) {
 	return path.Base(place), data
 }
 
-var assetID = regexp.MustCompile(`^file[-_][0-9A-Za-z]+`)
+var assetID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^file[-_][0-9A-Za-z]+`) })
 
 type claudeConversation struct {
 	UUID      string

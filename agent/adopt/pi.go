@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // pi reads the sessions of pi and omp (seen: 1.6.0; versions 1 to 3), a tree of entries in a file. The order is the
@@ -166,7 +167,7 @@ func (f *piFile) message(r *record, row piRow, message piMessage) error {
 	return nil
 }
 
-var fullOutput = regexp.MustCompile(`^pi-[a-z]+-[0-9a-f]+\.log$`)
+var fullOutput = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pi-[a-z]+-[0-9a-f]+\.log$`) })
 
 // fullOutput puts the whole text in the place of the end of a long result, while the file with it is there. Only the
 // file's name counts: it must be one that pi gives, in the temporary directory.
@@ -175,7 +176,7 @@ func (f *piFile) fullOutput(file string, entry *Entry) {
 		return
 	}
 	name := path.Base(strings.ReplaceAll(file, `\`, "/"))
-	if f.options.Temp == nil || !fullOutput.MatchString(name) {
+	if f.options.Temp == nil || !fullOutput().MatchString(name) {
 		f.notUnderstood("long result whose file is gone: its end is read")
 		return
 	}
