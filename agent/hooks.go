@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -133,10 +134,11 @@ func (c *caller) afterCall(ctx context.Context, pending pendingCall, ended *outc
 	if stopped {
 		answer.Output = "stopped before a hook had answered"
 	}
-	if answer.Output != "" {
+	returned := answer.Returned(ended.Body, c.intent.replaced, c.intent.context)
+	if !bytes.Equal(returned, ended.Body) {
 		ended.kept = []part.Body{{Gist: "the result of " + pending.call.Tool + " that a hook replaced", Data: ended.Body}}
 	}
-	ended.Body = answer.Returned(ended.Body, c.intent.replaced, c.intent.context)
+	ended.Body = returned
 	return nil
 }
 

@@ -184,6 +184,10 @@ func (m *mapping) tellWords(e event.Event, before *mind.State) {
 func (m *mapping) tellDeed(e event.Event, call mind.Call, before *mind.State) {
 	switch e := e.(type) {
 	case event.Call:
+		postsNothing := e.Child == "" && len(e.Posts) == 0 // else its texts are files
+		if replaced := m.body(0); postsNothing && replaced != nil {
+			call.Args = string(replaced)
+		}
 		m.request(e.ID, e.Tool, call.Args)
 		m.said(e.ID)
 	case event.Run:

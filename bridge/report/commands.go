@@ -31,6 +31,7 @@ type Ran struct {
 	By       string    `json:"by,omitempty"` // who said yes to it
 
 	call, end, answer []blobs.Ref // texts that the line was made of
+	replaced          bool        // call has the arguments by which a hook replaced the model's
 }
 
 // Commands tells the newest of the commands that an identity ever ran, newest first, at most so many, and how many
@@ -80,8 +81,12 @@ func (a *audit) begin(at time.Time, id string, call []blobs.Ref) *Ran {
 func (a *audit) apply(line life.Event, e event.Event) {
 	switch e := e.(type) {
 	case event.Call:
-		if e.Tool == "BASH" {
-			a.begin(line.At, e.ID, a.reply)
+		if e.Tool != "BASH" {
+			break
+		}
+		r := a.begin(line.At, e.ID, a.reply)
+		if len(line.Refs) > 0 {
+			r.call, r.replaced = line.Refs, true
 		}
 	case event.Result:
 		a.ended(line, e.ID, e.Job, "")
@@ -133,7 +138,8 @@ func (a *audit) ended(line life.Event, id string, job int, end string) {
 	case job > 0:
 		ran.Job, a.open[mind.Job{ID: job}.Signer()] = job, ran
 	default:
-		ran.end, ran.Took = line.Refs, line.At.Sub(ran.At).Seconds()
+		ran.Took = line.At.Sub(ran.At).Seconds()
+		ran.end = line.Refs[max(0, len(line.Refs)-1):] // the last is what a hook replaced, if one did
 		ran.End, _, _ = strings.Cut(end, ". It")
 	}
 }
@@ -159,8 +165,11 @@ func (h Home) describe(ran *Ran) {
 	}
 }
 
-// commandOf finds the command in a reply or in a question.
+// commandOf finds the command in a reply, in a question, or in the arguments by which a hook replaced it.
 func commandOf(ran *Ran, body []byte) string {
+	if ran.replaced {
+		return (&mind.Call{Args: blobs.Escape(string(body))}).Arg("command")
+	}
 	if ask, err := mind.DecodeAsk(body); ran.Question != "" && err == nil {
 		return (&mind.Call{Args: ask.Args}).Arg("command")
 	}
