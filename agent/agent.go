@@ -182,9 +182,9 @@ func (a *Agent) wakes() wake.Config {
 	}
 }
 
-// renewIfDue begins the first epoch of a life, or another one if the parameters are others or a
-// server dropped parts of requests. Other tools or texts wait
-// for the next epoch: each update would cost the cache.
+// renewIfDue begins the first epoch of a life, or another one if the parameters are others, the tools by the settings,
+// or a server dropped parts of requests. Tools and texts of another version wait for the next epoch: each update would
+// cost the cache.
 func (a *Agent) renewIfDue() error {
 	state, why := a.view.State, "settings"
 	if a.fresh {
@@ -192,6 +192,8 @@ func (a *Agent) renewIfDue() error {
 		why = "boot"
 	} else if state.Short { // somebody may have mended the server
 		state.Window, state.Short = 0, false
+	} else if a.thinker.offersOthers() {
+		why = "tools"
 	} else if a.thinker.wanted() == state.Stable.Params {
 		a.thinker.counts.Most = int(state.Usage.LastInput)
 		return a.cfg.checkLimit(a.view.ID, state.Stable, a.view.Tools)

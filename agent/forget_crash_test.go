@@ -39,7 +39,7 @@ func (w *world) copied(t testing.TB) *world {
 func TestEveryStepOfASwapFails(t *testing.T) {
 	t.Parallel()
 	base := forgetful(t, 30_000, always("noted"))
-	base.conf.Forgetting.Mechanical = true
+	base.conf.Forgetting.Mechanical, base.conf.Tools.Bash = true, tools.BashOff
 	id := base.boot("ada", "dev")
 	base.write(base.own(id, "MEMORY.md"), "a note")
 	r := base.run(id)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"lethe/agent/tools"
 	"lethe/agent/tools/catalogue"
 	"lethe/internal/test/rehearsal"
 )
@@ -154,4 +155,36 @@ func TestApprovedFiles(t *testing.T) {
 	w.say("dev", "ann", w.question("dev", 1).ID+" once")
 	w.eventually("the file is named", func() bool { return strings.Contains(w.prompt(), "report.csv text/csv, 4 bytes]") })
 	r.finish()
+}
+
+// Settings that take or give tools count from the start on: an epoch begins when the list differs, and no other time.
+func TestToolsOfSettings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("fine"))
+	id, r := w.ada()
+	r.ask("hello")
+	r.stop()
+	offered := func() string {
+		requests := w.requests()
+		return requests[len(requests)-1].rest["tools"]
+	}
+	for _, c := range []struct {
+		set    func()
+		epochs int // since the boot
+		has    bool
+	}{
+		{func() {}, 0, true}, {func() { w.conf.Tools.Bash = tools.BashOff }, 1, false}, {func() {}, 1, false},
+		{func() { w.conf.Tools.Bash = tools.BashTrusted }, 2, true},
+		{func() { w.conf.Tools.Only = []string{"SAY", "LIST"} }, 3, false}, {func() { w.conf.Tools.Only = nil }, 4, true},
+	} {
+		c.set()
+		r = w.run(id)
+		r.ask("again")
+		w.has(id, c.epochs, "epoch", "why", "tools")
+		if strings.Contains(offered(), `"BASH"`) != c.has {
+			t.Errorf("after %d epochs offered is %s", c.epochs, offered())
+		}
+		r.stop()
+	}
+	w.run(id).finish()
 }

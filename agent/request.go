@@ -2,6 +2,9 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"lethe/agent/home"
@@ -114,7 +117,7 @@ func (t *thinker) refresh(state *mind.State) error {
 		return err
 	}
 	in.System += others
-	in.Texts = append(in.Texts, versions...)
+	in.Texts = append(append(in.Texts, versions...), t.choice())
 	state.Renew(in)
 	shown, lines, err := t.frame().Notes(state.Stable) // in the space that the stable parts leave
 	if err != nil {
@@ -128,3 +131,28 @@ func (t *thinker) wanted() mind.Params { return t.cfg.wanted(t.State) }
 
 // schemas are the tools of the next epoch's requests.
 func (t *thinker) schemas() json.RawMessage { return t.cfg.schemas(t.Tools, t.State, t.wanted()) }
+
+// switched are the tools that settings switch on and off.
+var switched = []string{"BASH", "FETCH", "SEARCH"}
+
+// choice states the tools that the settings offer.
+func (t *thinker) choice() mind.Text {
+	var on []string
+	for _, name := range switched {
+		if t.Tools.Has(name) {
+			on = append(on, name)
+		}
+	}
+	return mind.Text{Name: "tools", Body: fmt.Append(nil, on, t.Tools.Only)}
+}
+
+// offersOthers reports whether the settings offer other tools than at the beginning of the epoch. Epochs of earlier
+// versions tell by their list alone.
+func (t *thinker) offersOthers() bool {
+	if t.State.Files["tools"] != "" {
+		return !t.State.Knows(t.choice())
+	}
+	return slices.ContainsFunc(switched, func(name string) bool {
+		return strings.Contains(t.State.Stable.Tools, `"name":"`+name+`"`) != t.Tools.Has(name)
+	})
+}
