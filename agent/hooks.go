@@ -19,6 +19,7 @@ import (
 // consult asks the hooks of an event, and listens for commands meanwhile. stopped says that they were stopped before
 // they had answered.
 func (c *caller) consult(ctx context.Context, in hook.Input) (answer hook.Answer, stopped bool, err error) {
+	c.Home.Repair(c.Log, c.hooks.Dir, hook.Turn, hook.Call, hook.Result, hook.Reply)
 	if !c.hooks.Has(in.Event) {
 		return answer, false, nil
 	}

@@ -44,11 +44,8 @@ func (j Job) attributed(summary string, units []unit) string {
 	if j.in.People == nil || len(names) == 0 {
 		return summary
 	}
-	const most = 5
-	if len(names) > most {
-		names = append(names[:most], "others")
-	}
-	return fmt.Sprintf("%s\n(It rests on words of %s, too: people in no list.)", summary, strings.Join(names, ", "))
+	who := truncate(strings.Join(names, ", "), maxPin)
+	return fmt.Sprintf("%s\n(It rests on words of %s, too: people in no list.)", summary, who)
 }
 
 // named pins the words that a model names, if one of some messages has them. Where they are too many, what people said

@@ -49,16 +49,11 @@ func (s *Set) saw(event string) (names []string) {
 	return names
 }
 
-// turnedOff returns the hooks that an event needs and that are not in order any more. It first restores modes, also of
-// their directories: any command can change these, and nothing else of a hook.
+// turnedOff returns the hooks that an event needs and that are not in order any more. It first restores their modes: any
+// command can change these, and nothing else of a hook.
 func (s *Set) turnedOff(event string, a *Answer) (names []string) {
 	for _, name := range s.saw(event) {
 		path := filepath.Join(s.Dir, name)
-		for _, dir := range []string{s.Dir, filepath.Dir(path)} {
-			if fi, err := os.Stat(dir); err == nil && fi.Mode().Perm()&0o722 != 0o700 {
-				_ = os.Chmod(dir, fi.Mode().Perm()&^0o022|0o700) // if it fails, a hook is missing below
-			}
-		}
 		now, err := os.Lstat(path)
 		if err == nil && trusted(now) {
 			continue

@@ -149,7 +149,7 @@ func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 		}
 		told := tell(l.version(), gist+" changed", func() string {
 			if l.waits {
-				return gist + " is no rule until people allow it as it is now: a file like any other. They are told so."
+				return gist + " is no rule until people allow it as it is now: a file like any other. The daemon asks them."
 			}
 			return r.change(s, gist, mind.Text{Name: gist}, string(l.text))
 		})
