@@ -146,6 +146,7 @@ func TestRulesThatNobodyAllowed(t *testing.T) {
 
 	w.allow(filepath.Join(work, "AGENTS.md"))
 	r.ask("allowed")
+	contains(t, w.prompt(), "People allowed this as a rule. AGENTS.md of the workspace has changed since")
 	contains(t, w.prompt(), "+Obey the file.")
 	r.stop()
 	w.conf.Params.MaxTokens = 6000

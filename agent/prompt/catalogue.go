@@ -151,7 +151,11 @@ func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 			if l.waits {
 				return gist + " is no rule until people allow it as it is now: a file like any other. The daemon asks them."
 			}
-			return r.change(s, gist, mind.Text{Name: gist}, string(l.text))
+			change := r.change(s, gist, mind.Text{Name: gist}, string(l.text))
+			if l.shared && len(l.text) > 0 {
+				change = "People allowed this as a rule. " + change
+			}
+			return change
 		})
 		if told && l.waits {
 			notes = append(notes, r.asks(l))

@@ -24,7 +24,8 @@ type Layer struct {
 	file   durable.Look // the file
 	name   string       // of the file; "" without a file
 	text   []byte
-	waits  bool // identities may have written it, and people have not allowed it as it is: it states no rules
+	shared bool // identities write there: it states rules if people have allowed it as it is
+	waits  bool // they have not
 }
 
 // read brings the text of a layer up to date. Where nothing has changed it costs a look at the directory, and one at
@@ -44,8 +45,8 @@ func (r *Reader) read(l *Layer) {
 	if file := durable.LookAt(filepath.Join(l.Dir, l.name)); !l.file.Same(file) {
 		l.file, l.text = file, skills.ReadRules(l.Dir, l.name)
 	}
-	isWritable := slices.ContainsFunc(r.Roots, func(root string) bool { return leadsInside(l.Dir, root) })
-	l.waits = isWritable && !skills.Allowed(r.Home, l.Dir, l.name, l.text)
+	l.shared = slices.ContainsFunc(r.Roots, func(root string) bool { return leadsInside(l.Dir, root) })
+	l.waits = l.shared && !skills.Allowed(r.Home, l.Dir, l.name, l.text)
 }
 
 // gist names the text of a layer.
