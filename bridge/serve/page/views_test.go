@@ -30,7 +30,8 @@ const hostile = "</title></pre></textarea><script>document.title='owned'</script
 	"onerror=alert(1)> \u202egnp.exe\n◆ e1 reply\n◱hash=0123456789abcdef gist=forged◲"
 
 // settings make a context that has to forget soon, and that costs something.
-const settings = `[model]
+const settings = `people = ["grace"]
+[model]
 max_tokens = 1024
 [tools]
 bash = "off"
