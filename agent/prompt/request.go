@@ -145,6 +145,9 @@ type Parts struct {
 	Answer  int `json:"answer"` // what is kept free for the answer
 }
 
+// Used is the request alone, without what is kept free for its answer.
+func (p Parts) Used() int { return p.Total - p.Answer }
+
 // Free is the rest of the limit.
 func (p Parts) Free() int { return max(p.Limit-p.Total, 0) }
 
@@ -188,7 +191,7 @@ type Cost struct {
 
 // CostOf estimates the cost of a request of these parts with a model. A model other than the epoch's has nothing cached.
 func CostOf(s *mind.State, p Parts, known llm.Known, model string, at time.Time) Cost {
-	c := Cost{Model: model, Input: p.Total - p.Answer}
+	c := Cost{Model: model, Input: p.Used()}
 	weight := llm.Weight(s.Stable.Tools)
 	sameModel := model == s.Stable.Params.Model
 	for _, m := range s.Messages("") {

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// Used returns the tokens of the next request, without those that are kept free for its answer.
+func (s Status) Used() int { return s.ContextTokens - s.ContextAnswer }
+
 // Said is the status in words, for a room: of an identity that is asleep until somebody acts, or busy. cost is its cost
 // in words.
 func (s Status) Said(asleep, busy bool, cost string, now time.Time) string {
@@ -16,7 +19,7 @@ func (s Status) Said(asleep, busy bool, cost string, now time.Time) string {
 	parts := []string{
 		fmt.Sprintf("%s %.16s, model %s", s.Name, s.Self, model),
 		fmt.Sprintf("turns %d", s.Turn),
-		fmt.Sprintf("context %d of %d tokens", s.ContextTokens, s.ContextLimit),
+		fmt.Sprintf("context %d of %d tokens", s.Used(), s.ContextLimit),
 		"hears " + strings.Join(s.Rooms, ", "),
 		fmt.Sprintf("tokens in %d (%d cached), out %d", s.InputTokens, s.CachedTokens, s.OutputTokens),
 		cost + " USD",

@@ -107,7 +107,7 @@ func (v *view) usage(usd float64) {
 		return
 	}
 	v.send(sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{
-		Used: now.ContextTokens - now.ContextAnswer, Size: now.ContextLimit - now.ContextAnswer,
+		Used: now.Used(), Size: now.ContextLimit - now.ContextAnswer,
 		Cost: &sdk.Cost{Amount: dollars(now.CostUSD + usd), Currency: "USD"},
 	}})
 	if before := v.model; before != "" && before != now.Model {

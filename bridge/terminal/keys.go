@@ -16,6 +16,7 @@ const keyHelp = `Keys and commands
   PgUp, PgDn, wheel     scroll, as far back as 2000 lines
   Ctrl+End              back to the newest line
   Tab                   answer a question; complete what begins with / or @
+  /                     lists the commands; Up, Down and Tab or Enter take one
   Ctrl+O                open what happened: commands and output; and close it
   Esc                   stop the agent's turn
   Ctrl+C twice, Ctrl+D  leave; a daemon goes on
@@ -36,7 +37,7 @@ func help() string {
 func (m *model) key(press tea.KeyPressMsg) (cmd tea.Cmd) {
 	leaving := m.leaving
 	m.leaving, m.notice = false, ""
-	if m.choose(press) {
+	if m.choose(press) || m.chooseCommand(press.String()) {
 		return nil
 	}
 	name, again := press.String(), leaving && press.String() == "ctrl+c"
@@ -51,6 +52,7 @@ func (m *model) key(press tea.KeyPressMsg) (cmd tea.Cmd) {
 		return nil
 	}
 	m.in, cmd = m.in.Update(press)
+	m.dropPaste()
 	return cmd
 }
 
@@ -147,7 +149,7 @@ func (m *model) setInput(text string) {
 
 // enter acts on the input. An input that makes no sense stays, to be mended.
 func (m *model) enter() (cmd tea.Cmd) {
-	command, text := understand(m.in.Value())
+	command, text := understand(m.input())
 	switch command {
 	case "":
 		if strings.TrimSpace(text) != "" {
@@ -156,8 +158,7 @@ func (m *model) enter() (cmd tea.Cmd) {
 	case "/quit":
 		return tea.Quit
 	case "/help":
-		m.log.note(help(), m.now())
-		m.log.end()
+		m.note(help())
 	case "/room":
 		if !m.goTo(text) {
 			return nil
@@ -167,8 +168,7 @@ func (m *model) enter() (cmd tea.Cmd) {
 			return nil
 		}
 	}
-	m.typed.add(m.in.Value())
-	m.in.Reset()
+	m.clearInput()
 	return cmd
 }
 
@@ -196,9 +196,8 @@ func (m *model) escape() {
 // interrupt clears a half-written message first; an empty input is left at the
 // second press.
 func (m *model) interrupt() {
-	if text := m.in.Value(); strings.TrimSpace(text) != "" {
-		m.typed.add(text)
-		m.in.Reset()
+	if strings.TrimSpace(m.in.Value()) != "" {
+		m.clearInput()
 		m.notice = "cleared (Up brings it back)"
 		return
 	}
@@ -212,8 +211,7 @@ func (m *model) interrupt() {
 // goTo looks at a room, and reports whether it did.
 func (m *model) goTo(room string) bool {
 	if room == "" {
-		m.log.note("Rooms: "+strings.Join(m.rooms, ", "), m.now())
-		m.log.end()
+		m.note("Rooms: " + strings.Join(m.rooms, ", "))
 		return true
 	}
 	if !chat.ValidRoom(room) {

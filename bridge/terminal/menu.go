@@ -171,36 +171,95 @@ func (m *model) choose(press tea.KeyPressMsg) (ok bool) {
 	return true
 }
 
-// menuRows show the question that is being answered, in at most n rows: the chosen option always.
-func (m *model) menuRows(n int) (rows []string) {
-	open, asked := m.answering()
-	if !asked {
+// offered returns the commands that begin with what is typed, while nothing else is typed.
+func (m *model) offered() (offers []command) {
+	typed := m.in.Value()
+	_, asked := m.answering()
+	isRecalled := m.typed.at < len(m.typed.lines)
+	if asked || isRecalled || !strings.HasPrefix(typed, "/") {
 		return nil
 	}
-	options := len(open.Options)
-	hint := " Enter sends what you write"
-	if options > 0 {
-		hint = " ↑ ↓ or a number, Enter answers · Esc leaves it"
+	for _, c := range commands {
+		if strings.HasPrefix(c.name, typed) {
+			offers = append(offers, c)
+		}
 	}
-	text := wrap(open.by+" asks: "+clean(open.Text), m.width-2)
-	if room := max(n-1-options, 1); len(text) > room {
-		text = append(text[:room-1:room-1], text[room-1]+" …")
+	return offers
+}
+
+// chooseCommand acts on a key while commands are offered, and reports whether the key was for them. Enter takes the
+// chosen one, and is left to a command that is typed as a whole.
+func (m *model) chooseCommand(key string) bool {
+	offers := m.offered()
+	if len(offers) == 0 {
+		return false
 	}
-	for _, row := range text {
-		rows = append(rows, " "+bold.Render(row))
+	m.item = min(m.item, len(offers)-1)
+	switch key {
+	case "up":
+		m.item = (m.item + len(offers) - 1) % len(offers)
+	case "down":
+		m.item = (m.item + 1) % len(offers)
+	case "tab":
+		m.setInput(offers[m.item].name)
+	case "enter", "ctrl+m":
+		chosen := offers[m.item].name
+		isWhole := chosen == m.in.Value()
+		m.setInput(chosen)
+		m.item = 0
+		return !isWhole
+	default:
+		m.item = 0
+		return false
 	}
-	shown := max(min(n-len(rows), options), 0)
-	first := max(0, min(m.item-shown/2, options-shown))
-	for i, option := range open.Options[first : first+shown] {
-		label := fmt.Sprintf("%d  %s", first+i+1, oneLine(option))
+	return true
+}
+
+// menuRows show the question that is being answered, or the commands that are offered, in at most n rows: the chosen one
+// always.
+func (m *model) menuRows(n int) (rows []string) {
+	open, asked := m.answering()
+	var labels []string
+	hint := ""
+	switch offers := m.offered(); {
+	case asked:
+		rows = m.asks(open, n-1-len(open.Options))
+		for i, option := range open.Options {
+			labels = append(labels, fmt.Sprintf("%d  %s", i+1, oneLine(option)))
+		}
+		if hint = " Enter sends what you write"; len(labels) > 0 {
+			hint = " ↑ ↓ or a number, Enter answers · Esc leaves it"
+		}
+	case len(offers) > 0:
+		for _, c := range offers {
+			labels = append(labels, fmt.Sprintf("%-20s  %s", strings.TrimSpace(c.name+" "+c.args), c.what))
+		}
+	default:
+		return nil
+	}
+	shown := max(min(n-len(rows), len(labels)), 0)
+	first := max(0, min(m.item-shown/2, len(labels)-shown))
+	for i, label := range labels[first : first+shown] {
 		if first+i == m.item {
 			rows = append(rows, accent.Render(" ❯ "+label))
 		} else {
 			rows = append(rows, "   "+label)
 		}
 	}
-	if len(rows) < n {
+	if len(rows) < n && hint != "" {
 		rows = append(rows, dim.Render(hint))
 	}
 	return rows[:min(len(rows), max(n, 0))]
+}
+
+// asks shows the text of a question, in at most n rows but at least in one.
+func (m *model) asks(open question, n int) (rows []string) {
+	text := wrap(open.by+" asks: "+clean(open.Text), m.width-2)
+	if n = max(n, 1); len(text) > n {
+		text = append(text[:n-1:n-1], text[n-1]+" …")
+	}
+	for _, row := range text {
+		rows = append(rows, " "+bold.Render(row))
+	}
+	return rows
 }

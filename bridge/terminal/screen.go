@@ -62,11 +62,12 @@ type model struct {
 	rooms   []string // of the home
 	agents  []agent  // that run, anywhere in the home
 	typed   typed
-	notice  string // answers the last act, until the next key
-	leaving bool   // Ctrl+C was pressed once
-	stopped bool   // /stop was sent for the turn under way
-	answers string // the id of the question that Tab has opened
-	item    int    // the chosen option of its menu
+	pastes  []folded // whose labels stand in the input
+	notice  string   // answers the last act, until the next key
+	leaving bool     // Ctrl+C was pressed once
+	stopped bool     // /stop was sent for the turn under way
+	answers string   // the id of the question that Tab has opened
+	item    int      // the chosen row of the menu
 	roomErr error
 	banner  string // to be shown
 }
@@ -140,29 +141,19 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-// newlines makes a newline of all that terminals send for one.
-var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-
-// paste takes pasted text into the input, unless it is too long.
-func (m *model) paste(content string) (cmd tea.Cmd) {
-	m.leaving = false
-	text := newlines.Replace(content)
-	if len(text) > maxInput {
-		m.notice = "that is too long for the input; send it with: lethe say " + m.room + " < FILE"
-		return nil
-	}
-	m.in, cmd = m.in.Update(tea.PasteMsg{Content: clean(text)})
-	return cmd
-}
-
 // print shows the output of a command of the program.
 func (m *model) print(output string) {
 	text := strings.TrimRight(output, "\n")
 	if len(text) > maxInput {
 		text = text[:maxInput] + "\n… there is more: run the command outside of the chat"
 	}
+	m.note(text)
+}
+
+// note shows text of the screen's own, from its beginning.
+func (m *model) note(text string) {
 	m.log.note(text, m.now())
-	m.log.end()
+	m.log.begin()
 }
 
 // apply shows the news of the files.

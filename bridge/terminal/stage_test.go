@@ -57,6 +57,7 @@ var keys = map[string]tea.Key{
 	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "ctrl+end": {Code: tea.KeyEnd, Mod: tea.ModCtrl},
 	"tab": {Code: tea.KeyTab}, "ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
 	"ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "home": {Code: tea.KeyHome},
+	"backspace": {Code: tea.KeyBackspace},
 }
 
 // press types keys by name; anything else letter by letter.

@@ -243,6 +243,14 @@ func (t *transcript) scroll(n int) {
 // end goes back to the newest row.
 func (t *transcript) end() { t.back, t.unseen = false, 0 }
 
+// begin goes to the first row of the newest block if not all of it fits, and else to the newest row.
+func (t *transcript) begin() {
+	t.end()
+	if last := len(t.blocks) - 1; len(t.rows(last)) > t.height {
+		t.back, t.top, t.skip = true, last, 0
+	}
+}
+
 // view is exactly height rows. A room that does not fill the screen sits at its
 // bottom, next to the input.
 func (t *transcript) view() (rows []string) {

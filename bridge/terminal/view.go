@@ -165,7 +165,7 @@ func (m *model) statusRow() string {
 			segments = append(segments, text)
 		}
 	}
-	add(who.ContextLimit > 0, fmt.Sprintf("%dk of %dk tokens", who.ContextTokens/1000, who.ContextLimit/1000))
+	add(who.ContextLimit > 0, fmt.Sprintf("%dk of %dk tokens", who.Used()/1000, who.ContextLimit/1000))
 	add(who.CostUSD >= 0.005, fmt.Sprintf("$%.2f", who.CostUSD))
 	add(who.Compacting, "forgetting")
 	brief := oneLine(strings.Join(who.Brief(m.now()), ", "))

@@ -71,9 +71,14 @@ func runContext(ctx context.Context, app *cli.App, id home.Identity, options con
 	case app.JSON:
 		return app.PrintJSON(now)
 	}
-	writeParts(app.Err, id, now.Parts)
-	_, err = fmt.Fprint(app.Out, screen.Sanitize(string(now.State.View())))
-	return err
+	var text strings.Builder
+	summary := app.Err // apart from the text, for a pipe
+	if app.DrawsScreen() {
+		summary = &text
+	}
+	writeParts(summary, id, now.Parts)
+	text.WriteString(screen.Sanitize(string(now.State.View())))
+	return app.Page(text.String())
 }
 
 // showCost prints the price of the next request with a model; "" is the identity's own.
@@ -99,7 +104,7 @@ func showCost(app *cli.App, id home.Identity, now report.Context, model string) 
 
 // writeParts tells of the parts of the next request, each with its tokens and a bar of their share.
 func writeParts(out io.Writer, id home.Identity, parts prompt.Parts) {
-	fmt.Fprintf(out, "%s: about %d of %d tokens, epoch %d\n", id.Name, parts.Total, parts.Limit, parts.Epoch)
+	fmt.Fprintf(out, "%s: about %d of %d tokens, epoch %d\n", id.Name, parts.Used(), parts.Limit, parts.Epoch)
 	part := func(name string, tokens int, remark string) {
 		row := fmt.Sprintf("  %-7s %7d  %s %s", name, tokens, terminal.Bar(tokens, parts.Limit, 20), remark)
 		fmt.Fprintln(out, strings.TrimRight(row, " "))
@@ -135,11 +140,11 @@ func compact(ctx context.Context, app *cli.App, id home.Identity, before prompt.
 	after := now.Parts
 	return app.Show(map[string]prompt.Parts{"before": before, "after": after}, func(out io.Writer) {
 		if before.Epoch == after.Epoch {
-			fmt.Fprintf(out, "%s: nothing to compact; about %d of %d tokens\n", id.Name, after.Total, after.Limit)
+			fmt.Fprintf(out, "%s: nothing to compact; about %d of %d tokens\n", id.Name, after.Used(), after.Limit)
 			return
 		}
 		fmt.Fprintf(out, "%s: from about %d tokens to %d of %d; live entries: %d, before %d\n",
-			id.Name, before.Total, after.Total, after.Limit, after.Entries, before.Entries)
+			id.Name, before.Used(), after.Used(), after.Limit, after.Entries, before.Entries)
 	})
 }
 

@@ -42,7 +42,7 @@ func sit(t *testing.T, home, term string, args ...string) *seat {
 	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	lethetest.Must(t, err)
 	defer tty.Close()
-	s := &seat{t: t, keys: keys, cmd: bare(t, home, []string{"TERM=" + term}, args...)}
+	s := &seat{t: t, keys: keys, cmd: bare(t, home, []string{"TERM=" + term, "PAGER=" + os.Getenv("PAGER")}, args...)}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	s.gone = begin(t, s.cmd)
@@ -119,4 +119,25 @@ func TestDumbTerminalGetsLines(t *testing.T) {
 	}
 	s.types("\x04")
 	s.ends()
+}
+
+// On a terminal the context goes through a pager, with its summary first; where that is missing, it is printed.
+func TestContextIsPaged(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	does(t, home, "--offline", "--name", "ada", "hello")
+	pages := filepath.Join(t.TempDir(), "pages")
+	s := sit(t, home, "xterm-256color", "context", "ada")
+	s.awaits("ada: about ")
+	end(s.cmd, s.gone)
+	t.Setenv("PAGER", "cat > "+pages)
+	s = sit(t, home, "xterm-256color", "context", "ada")
+	s.ends()
+	summary, rest, _ := strings.Cut(lethetest.Read(t, pages), "◆ context")
+	if !strings.HasPrefix(summary, "ada: about ") || !strings.Contains(rest, "hello") {
+		t.Errorf("the pager gets %q and %q", summary, rest)
+	}
+	t.Setenv("PAGER", "no-such-pager")
+	s = sit(t, home, "xterm-256color", "context", "ada")
+	s.ends()
+	s.awaits("hello")
 }

@@ -92,7 +92,7 @@ func groups(state *mind.State, parts prompt.Parts) []*group {
 	for _, sec := range list {
 		weight += llm.Weight(sec.Title + sec.Text)
 	}
-	perWeight, x := float64(parts.Total-parts.Answer)/float64(max(1, weight)), 0.0
+	perWeight, x := float64(parts.Used())/float64(max(1, weight)), 0.0
 	for _, sec := range list {
 		shown := &block{ID: sec.ID, Label: sec.Title, Text: sec.Text, Line: firstLine(sec.Text)}
 		if label, line, ok := strings.Cut(sec.Title, ": "); ok {

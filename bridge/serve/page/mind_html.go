@@ -13,8 +13,8 @@ const saved markup = `<p class="text notice" role="status">Saved. It holds from 
 func (d *mindData) show(html *htmlPage) {
 	html.put(`
 <h1>Mind</h1>
-<p class="text lead">What %s has before it when it thinks: %s of %s tokens, %s of them kept for its answer.</p>
-`, html.ID.Name, report.Count(d.Total), report.Count(d.Limit), report.Count(d.Answer))
+<p class="text lead">What %s has before it when it thinks: %s of %s tokens; %s are kept for its answer.</p>
+`, html.ID.Name, report.Count(d.Used()), report.Count(d.Limit), report.Count(d.Answer))
 	if d.Saved && !d.Opened {
 		html.put("%s", saved)
 	} else if d.Waiting {

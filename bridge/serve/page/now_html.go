@@ -203,9 +203,9 @@ func (g *glance) show(html *htmlPage) {
 		html.put(`<rect class="%s" x="%.1f" width="%.1f" height="10"><title>%s: %s tokens</title></rect>`,
 			group.Class, group.X, group.Share, group.Name, report.Count(group.Tokens))
 	}
-	answer, total, limit := report.Count(g.Answer), report.Count(g.Total), report.Count(g.Limit)
+	answer, used, limit := report.Count(g.Answer), report.Count(g.Used()), report.Count(g.Limit)
 	html.put(`</svg>
-<span title="%s of them kept for its answer">%s of %s tokens<span class="hidden">`, answer, total, limit)
+<span title="%s are kept for its answer">%s of %s tokens<span class="hidden">`, answer, used, limit)
 	for _, group := range g.Groups {
 		html.put(", %s %s", group.Name, report.Count(group.Tokens))
 	}

@@ -4,6 +4,7 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 	"time"
@@ -68,6 +70,21 @@ func (c *Console) Show(value any, tell func(out io.Writer)) error {
 	var text strings.Builder
 	tell(&text)
 	_, err := io.WriteString(c.Out, text.String())
+	return err
+}
+
+// Page shows a long text: on a terminal by $PAGER, or less, and else as it is.
+func (c *Console) Page(text string) error {
+	pager := exec.Command("sh", "-c", cmp.Or(os.Getenv("PAGER"), "less"))
+	pager.Env = append(os.Environ(), "LESS="+cmp.Or(os.Getenv("LESS"), "FRX")) // as git: what fits stays on the screen
+	pager.Stdin, pager.Stdout, pager.Stderr = strings.NewReader(text), c.Out, c.Err
+	if c.DrawsScreen() {
+		err := pager.Run()
+		if notFound, failed := errors.AsType[*exec.ExitError](err); !failed || notFound.ExitCode() != 127 {
+			return err
+		}
+	}
+	_, err := io.WriteString(c.Out, text)
 	return err
 }
 
