@@ -37,6 +37,7 @@ func TestAnswer(t *testing.T) {
 	choose := Question{ID: "q3fa9c1", Options: []string{"yes", "no way", "3", "Ja!"}}
 	open := Question{ID: "q3fa9c1"}
 	no := Question{ID: "q3fa9c1", Options: []string{"yes", "No"}}
+	grant := Question{ID: "q3fa9c1", Options: []string{"once", "always", "no"}}
 	free := Question{ID: "q3fa9c1", Options: []string{"amber", "blue", "other…"}}
 	for _, tt := range []struct {
 		q          Question
@@ -65,6 +66,10 @@ func TestAnswer(t *testing.T) {
 		{no, "now", ""},
 		{no, "yes, but no", ""},
 		{no, "I say no", ""},
+		{grant, "q3fa9c1 yes", "cited answer once"},
+		{grant, "Yes!", "answer once"},
+		{grant, "always", "answer always"},
+		{grant, "yes, always", ""},
 		{free, "amber", "answer amber"},
 		{free, "amber, but only for act one", "answer"},
 		{free, "q3fa9c1 no, teal", "cited answer"},

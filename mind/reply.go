@@ -167,12 +167,12 @@ func (a Answer) Gist(turn int) string {
 }
 
 // RepairCall makes a call fit for the wire: a name of at most 64 letters,
-// digits, _ and -, and arguments that are one JSON object. Original keeps other
+// digits, _ and -, and arguments that are one JSON object: an empty one for none, and for null. Original keeps other
 // arguments as the model sent them.
 func RepairCall(name, args string) AnswerCall {
 	call := AnswerCall{Tool: safeName(name), Args: strings.TrimSpace(strings.ToValidUTF8(args, "\uFFFD"))}
 	var object map[string]json.RawMessage
-	if call.Args == "" {
+	if call.Args == "" || call.Args == "null" {
 		call.Args = "{}"
 	} else if err := json.Unmarshal([]byte(call.Args), &object); err != nil || object == nil {
 		call.Original = args

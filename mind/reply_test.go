@@ -65,7 +65,7 @@ func TestRepairCall(t *testing.T) {
 		{"blank arguments", "LIST", " \n", "LIST", "{}", ""},
 		{"order and spaces kept", "X", `{ "b": 1, "a": 2 }`, "X", `{ "b": 1, "a": 2 }`, ""},
 		{"not JSON", "BASH", "ls -l", "BASH", `{"invalid_arguments":"ls -l"}`, "ls -l"},
-		{"null", "BASH", "null", "BASH", `{"invalid_arguments":"null"}`, "null"},
+		{"null", "COMPACT", " null\n", "COMPACT", "{}", ""},
 		{"an array", "BASH", `["ls"]`, "BASH", `{"invalid_arguments":"[\"ls\"]"}`, `["ls"]`},
 		{"two objects", "BASH", `{}{}`, "BASH", `{"invalid_arguments":"{}{}"}`, `{}{}`},
 		{"cut off", "BASH", `{"command":"l`, "BASH", `{"invalid_arguments":"{\"command\":\"l"}`, `{"command":"l`},

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 )
@@ -101,12 +102,15 @@ func (c *Client) failure(parent context.Context, a *call, r Request, err error) 
 	e.Model, e.Host = clean(r.Model, 100), c.base.Host
 	switch env := c.keyEnv; {
 	case e.Status != http.StatusUnauthorized || env == "":
+	case c.key == "" && c.preset.KeyRequired && env != c.preset.KeyEnv:
+		e.Message += fmt.Sprintf("; %s goes to the provider's own address alone: set %s to a key of %s and restart",
+			c.preset.KeyEnv, env, e.Host)
 	case c.key == "":
 		e.Message += "; " + env + " is not set: set it to a key of " + e.Host + " and restart"
 	default:
 		e.Message += "; set " + env + " to a valid key of " + e.Host + " and restart"
 	}
-	e.Message = c.redact(e.Message)
+	e.Message = c.redact(e.Message + c.notRunning(err))
 	e.bought = a.draft != nil && a.draft.weight > 0
 	return &e
 }
@@ -133,6 +137,15 @@ func broken(err error) *Error {
 		e.Kind, e.Message = Truncated, "connection closed before the end of the reply"
 	}
 	return e
+}
+
+// notRunning asks whether the server on this machine runs, if it refused a connection.
+func (c *Client) notRunning(err error) string {
+	if !errors.Is(err, syscall.ECONNREFUSED) || !loopback(c.base) {
+		return ""
+	}
+	known := map[string]string{"ollama": "Ollama", "vllm": "vLLM", "llamacpp": "llama.cpp", "lmstudio": "LM Studio"}
+	return fmt.Sprintf(". Is %s running?", cmp.Or(known[c.preset.Name], "the server"))
 }
 
 // endings are the reasons to stop, of all providers, in the words of a Reply. Every other reason is a cut: "length".

@@ -269,7 +269,7 @@ func (c *Client) Look(ctx context.Context) (status int, date time.Time, models K
 	resp, err := c.http.Do(req)
 	if err != nil {
 		e := broken(err)
-		e.Host, e.Message = c.Host(), c.redact(e.Message)
+		e.Host, e.Message = c.Host(), c.redact(e.Message+c.notRunning(err))
 		return 0, date, nil, e
 	}
 	defer resp.Body.Close()

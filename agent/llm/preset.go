@@ -119,6 +119,12 @@ func aim(conf Config) (t target, err error) {
 	if t.base, err = parseBase(address); err != nil {
 		return t, err
 	}
+	if t.preset.Dialect == Anthropic && t.base.Path == "/" { // as Anthropic's own clients name it
+		t.base.Path = "/v1/"
+	}
+	if err := t.preset.misnamed(conf.Model); err != nil {
+		return t, err
+	}
 	t.key, t.keyEnv, err = keyFor(t.preset, t.base, conf.Key)
 	return t, err
 }
@@ -141,6 +147,37 @@ func (conf Config) Chosen() (p PresetInfo, err error) {
 		}
 	}
 	return p, fmt.Errorf("use preset %q: unknown, want one of %s", name, strings.Join(Presets(), ", "))
+}
+
+// misnamed refuses the name of a model that seems meant for another preset: behind a misspelt preset, or known as a model
+// of that one alone. A server without a key may have models of any name.
+func (p PresetInfo) misnamed(model string) error {
+	word, _, hasWord := strings.Cut(model, ":")
+	if model == "" || !p.KeyRequired || ParseName(model).Preset != "" {
+		return nil
+	}
+	for _, other := range presets {
+		if hasWord && Slips(word, other.Name) <= 2 {
+			return fmt.Errorf("use model %q: there is no preset %q; did you mean %s:?", model, word, other.Name)
+		}
+	}
+	other := ""
+	for known := range table() {
+		preset, name, _ := strings.Cut(known, ":")
+		switch {
+		case !strings.HasPrefix(name, model):
+		case preset == p.Name:
+			return nil
+		default:
+			other = cmp.Or(other, known)
+			other = min(other, known)
+		}
+	}
+	if other != "" {
+		preset, _, _ := strings.Cut(other, ":")
+		return fmt.Errorf("use model %q of %s: it is one of the preset %s; name it as in %s", model, p.Name, preset, other)
+	}
+	return nil
 }
 
 // parseBase accepts an address with or without its final slash, and also the

@@ -2,6 +2,9 @@ package llm
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -122,5 +125,73 @@ func TestMissingKey(t *testing.T) {
 		if c != nil {
 			c.Close()
 		}
+	}
+}
+
+// The name of a model that is meant for another preset is refused before anything is sent.
+func TestNamesOfAnotherPreset(t *testing.T) {
+	noKeys(t)
+	for model, want := range map[string]string{
+		"anthropc:claude-opus-5-5": "did you mean anthropic:?",
+		"claude":                   "one of the preset anthropic; name it as in anthropic:claude-",
+		"gpt-5.1":                  "name it as in openai:gpt-5.1",
+	} {
+		_, err := New(Config{Model: model, Key: "k"})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", model, err, want)
+		}
+	}
+	for _, conf := range []Config{
+		{Model: "deepseek-flash", Key: "k"}, {Model: "new-model", Key: "k"}, {Preset: "ollama", Model: "mixtral:8x7b"},
+		{Model: "anthropic:claude-opus-5-5", Key: "k"}, {BaseURL: "https://gw.test", Model: "claude"},
+		{Preset: "openrouter", Model: "mistralai/mixtral-8x7b:free", Key: "k"},
+	} {
+		client, err := New(conf)
+		if err != nil {
+			t.Errorf("%+v: %v", conf, err)
+			continue
+		}
+		client.Close()
+	}
+}
+
+// Anthropic's address is named with its /v1, or as Anthropic's own clients name it.
+func TestAnthropicsBase(t *testing.T) {
+	for _, base := range []string{"https://api.anthropic.com", "https://api.anthropic.com/v1", "https://api.anthropic.com/v1/messages"} {
+		got, err := aim(Config{Preset: "anthropic", BaseURL: base, Key: "k"})
+		if err != nil || got.base.String() != "https://api.anthropic.com/v1/" {
+			t.Errorf("%s: %v, %v", base, got.base, err)
+		}
+	}
+}
+
+// A key stays away from a gateway, and the error says why.
+func TestGatewayWithoutAKey(t *testing.T) {
+	noKeys(t)
+	t.Setenv("OPENAI_API_KEY", testKey)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("the key was sent")
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	conf := Config{Preset: "openai", BaseURL: server.URL, MaxRetries: -1}
+	said := func() string {
+		client, err := New(conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		_, err = client.Complete(t.Context(), Request{Model: "m", MaxTokens: 10}, nil)
+		return fmt.Sprint(err)
+	}
+	want := "OPENAI_API_KEY goes to the provider's own address alone: set LETHE_API_KEY"
+	if got := said(); !strings.Contains(got, want) {
+		t.Errorf("%s, want %q", got, want)
+	}
+	server.Close()
+	conf.Preset = "ollama"
+	if got := said(); !strings.HasSuffix(got, "Is Ollama running?") {
+		t.Error(got)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // maxEdit bounds the files that EDIT_FILE takes into memory, in bytes.
@@ -109,6 +111,10 @@ func occurrences(text, old string) (lines []int) {
 func notFound(text, old string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("old was not found: the file is empty. Use WRITE_FILE")
+	}
+	if strings.Contains(norm.NFC.String(text), norm.NFC.String(old)) {
+		return errors.New("old was not found: the file has it in another Unicode normal form, in which an accent is a " +
+			"character of its own, or is none. BASH can replace it, or READ_FILE and WRITE_FILE the whole file")
 	}
 	bare := func(text string) []string {
 		lines := strings.Split(text, "\n")

@@ -174,3 +174,11 @@ func TestListIsBounded(t *testing.T) {
 		t.Errorf("%d lines", n)
 	}
 }
+
+// A text that differs from the file in its Unicode normal form alone is told apart from one that is missing.
+func TestEditInAnotherNormalForm(t *testing.T) {
+	id := newIdentity(t, nil)
+	id.ok("WRITE_FILE", "path", "menu", "content", "caf\u0065\u0301 noir\n")
+	id.fails([]string{"another Unicode normal form"}, "EDIT_FILE", "path", "menu", "old", "caf\u00e9 noir", "new", "tea")
+	id.fails([]string{"most similar line"}, "EDIT_FILE", "path", "menu", "old", "cafe noir", "new", "tea")
+}

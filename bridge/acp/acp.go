@@ -204,7 +204,7 @@ func (s *server) join(folder string, servers []sdk.McpServer) (room string, err 
 		err = durable.MkdirAll(filepath.Dir(s.folderFile(room)), 0o700)
 	}
 	if err == nil {
-		err = durable.Replace(s.folderFile(room), []byte(folder), 0o600)
+		err = durable.WriteFile(s.folderFile(room), []byte(folder), 0o600)
 	}
 	if err == nil {
 		err = identity.Join(room)

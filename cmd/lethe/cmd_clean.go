@@ -21,7 +21,7 @@ import (
 // stateDirs are the entries of the home that clean removes.
 var stateDirs = []string{
 	"agents", "names", "chats", "blobs", "bridges", "mcp", "started", "index", "lost+found", "lethe.log", "format", "key",
-	"share", ".gitignore",
+	"share", ".gitignore", "ledger", "keys.env",
 }
 
 // cleanOptions are the flags of lethe clean.
@@ -34,8 +34,8 @@ func newCleanCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove all identities, rooms and stored texts, after asking",
-		Long: `Clean removes all identities with their logs, the rooms, the stored texts and the
-state of bridges. config.toml and all files that are not Lethe's stay. This cannot be
+		Long: `Clean removes all identities with their logs, the rooms, the stored texts, the state of
+bridges, what was spent and keys.env. config.toml and all files that are not Lethe's stay. This cannot be
 undone, so clean asks first.`,
 		RunE: app.WithHome(func(context.Context, []string) error {
 			return runClean(app, options)
@@ -63,7 +63,7 @@ func runClean(app *cli.App, options cleanOptions) error {
 	for _, id := range all {
 		names = append(names, id.Name)
 	}
-	loss := fmt.Sprintf("%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", app.Home.Dir,
+	loss := fmt.Sprintf("%s holds the identities %s, and rooms, stored texts, the state of bridges and keys.\n", app.Home.Dir,
 		cmp.Or(console.OneLine(strings.Join(names, ", ")), "-"))
 	if app.Shared != nil {
 		loss += "The store of [share] keeps what it has: lethe take brings an identity back from it.\n"
@@ -84,8 +84,11 @@ func runClean(app *cli.App, options cleanOptions) error {
 
 func holdsState(home home.Home) bool {
 	return slices.ContainsFunc(stateDirs, func(name string) bool {
-		list, _ := os.ReadDir(filepath.Join(home.Dir, name))
-		return len(list) > 0
+		path := filepath.Join(home.Dir, name)
+		info, err := os.Lstat(path)
+		list, _ := os.ReadDir(path)
+		isFile := err == nil && !info.IsDir() && name != "format" && name != ".gitignore" // every command makes these
+		return isFile || len(list) > 0
 	})
 }
 

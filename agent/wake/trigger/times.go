@@ -22,7 +22,7 @@ func parseAt(text string, zone *time.Location) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, nil
 	}
-	for _, form := range []string{"2006-01-02 15:04", "2006-01-02T15:04"} {
+	for _, form := range []string{"2006-01-02 15:04", "2006-01-02T15:04", time.DateTime, "2006-01-02T15:04:05"} {
 		wall, err := time.Parse(form, text)
 		if err != nil {
 			continue

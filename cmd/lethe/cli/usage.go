@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lethe/agent/config"
+	"lethe/agent/llm"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
 )
@@ -90,7 +91,7 @@ func meant(cmd *cobra.Command, word string) string {
 		if slices.Contains(below.SuggestFor, word) {
 			return below.Name()
 		}
-		slips := apart(word, below.Name())
+		slips := llm.Slips(word, below.Name())
 		if below.Name() == "help" {
 			slips *= 2
 		}
@@ -100,30 +101,6 @@ func meant(cmd *cobra.Command, word string) string {
 		}
 	}
 	return best
-}
-
-// apart counts the letters by which two words differ: changed, missing, added, or in the place of the next one.
-func apart(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := last[j]
-			if a[i] != b[j] {
-				changed++
-			}
-			row[j+1] = min(changed, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }
 
 // wanted describes the values of a flag by its type.
