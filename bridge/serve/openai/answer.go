@@ -115,12 +115,15 @@ type answer struct {
 	created       int64
 	streams, ends bool // piece by piece; and with the usage at the end
 	format        format
+	responds      bool // in the form of POST /v1/responses
 	w             http.ResponseWriter
 
 	content, thinking flow
 
 	mu    sync.Mutex
 	begun bool // to stream
+	// events counts those of a stream of POST /v1/responses.
+	events int
 }
 
 func newAnswer(w http.ResponseWriter, q request) *answer {
@@ -141,7 +144,16 @@ func (a *answer) tell(kind string, f *flow, event events.Event) {
 		return
 	}
 	more := f.More(event, !delta)
-	if f.all.WriteString(more); a.streams && more != "" {
+	f.all.WriteString(more)
+	switch {
+	case !a.streams || more == "":
+	case a.responds && f == &a.content:
+		a.writeEvents(func() string {
+			return a.ofItem("response.output_text.delta", object{"delta": more, "logprobs": []any{}})
+		})
+	case a.responds: // it has no thinking
+		a.write("")
+	default:
 		a.send(a.choice("delta", object{kind: more}, nil))
 	}
 }
@@ -181,11 +193,18 @@ func (a *answer) finish(reply host.Reply, err error) error {
 		"prompt_tokens_details": object{"cached_tokens": reply.Cached},
 	}
 	switch {
+	case err != nil && a.begun && a.responds:
+		a.writeEvents(func() string { return a.event("error", object{"code": nil, "message": err.Error(), "param": nil}) })
 	case err != nil && a.begun:
 		_, body := asAPI(err)
 		a.send(body)
 	case err != nil:
 		return err
+	case a.responds:
+		whole := a.finishResponse(reply, finish == "length")
+		if !a.streams {
+			backend.WriteJSON(a.w, http.StatusOK, whole)
+		}
 	case a.streams:
 		a.send(a.choice("delta", object{}, finish))
 		if a.ends {
@@ -211,20 +230,28 @@ func (a *answer) send(v any) {
 	a.write(fmt.Sprintf("data: %s\n\n", data))
 }
 
-// write streams text. backend.SSE is not for this: it names events and a time to come back, which
-// clients of this API do not expect. What a client that has left does not get is nobody's loss.
-func (a *answer) write(text string) {
+// write streams text. backend.SSE is not for this: it names a time to come back, which clients of this API do not
+// expect. What a client that has left does not get is nobody's loss.
+func (a *answer) write(text string) { a.writeEvents(func() string { return text }) }
+
+// writeEvents is write of a text that is made behind the beginning of the stream.
+func (a *answer) writeEvents(text func() string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	before := ""
 	if !a.begun {
 		a.begun = true
 		h := a.w.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("X-Accel-Buffering", "no")
-		data, _ := json.Marshal(a.choice("delta", object{"role": "assistant", "content": ""}, nil))
-		text = fmt.Sprintf("data: %s\n\n%s", data, text)
+		if a.responds {
+			before = a.opening()
+		} else {
+			data, _ := json.Marshal(a.choice("delta", object{"role": "assistant", "content": ""}, nil))
+			before = fmt.Sprintf("data: %s\n\n", data)
+		}
 	}
-	if _, err := a.w.Write([]byte(text)); err == nil {
+	if _, err := a.w.Write([]byte(before + text())); err == nil {
 		_ = http.NewResponseController(a.w).Flush()
 	}
 }

@@ -37,6 +37,10 @@ func TestJavaScript(t *testing.T) {
 		Model, Answer, Finish, Streamed, Refused, Unknown, Stranger string
 		Tokens, Usage, Untold                                       bool
 		Chunks                                                      int
+
+		Response, ResponseDeltas, ResponseStreamed, ResponseRefused string
+		ResponseTokens, Ordered                                     bool
+		Events                                                      []string
 	}
 	lethetest.Must(t, json.Unmarshal(out, &got))
 	if !slices.Equal(got.Models, []string{"ada"}) || got.Model != "ada" || got.Answer != "12*7 = 84" || got.Finish != "stop" ||
@@ -44,6 +48,20 @@ func TestJavaScript(t *testing.T) {
 		!strings.HasSuffix(got.Streamed, "59 60") || got.Chunks < 1 || got.Refused != "BadRequestError 400 invalid_request_error" ||
 		got.Unknown != "NotFoundError 404 model_not_found" || got.Stranger != "AuthenticationError 401" {
 		t.Errorf("the client got %s", out)
+	}
+	events := []string{
+		"response.created", "response.in_progress", "response.output_item.added", "response.content_part.added",
+		"response.output_text.delta", "response.output_text.done", "response.content_part.done", "response.output_item.done",
+		"response.completed",
+	}
+	if got.Response != "completed 12*7 = 84" || !got.ResponseTokens || !slices.Equal(got.Events, events) || !got.Ordered ||
+		!strings.HasSuffix(got.ResponseDeltas, "59 60") || got.ResponseStreamed != got.ResponseDeltas ||
+		got.ResponseRefused != "BadRequestError 400" {
+		t.Errorf("of /v1/responses the client got %s", out)
+	}
+	lines := w.said("responses")
+	if len(lines) != 4 || !strings.HasSuffix(lines[0], "what is 12*7?") || lines[2] != "you: count to 60" {
+		t.Errorf("room responses holds %q", lines)
 	}
 	w.room("js", "you: what is 12*7?", "ada: 12*7 = 84", "you: count to 60", "ada: "+got.Streamed)
 }

@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	h := &handler{Backend: b, host: host.Beside(b.Home.Home, b.Store, b.Watcher), taken: map[string]time.Time{}}
 	for pattern, f := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /v1/models": h.models, "GET /v1/models/{model...}": h.model, "POST /v1/chat/completions": h.complete,
+		"POST /v1/responses": h.respond,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := f(w, r); err != nil {
@@ -101,15 +103,31 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return h.answer(r, completion, messages, newAnswer(w, completion))
+}
+
+// respond is complete in the form of POST /v1/responses.
+func (h *handler) respond(w http.ResponseWriter, r *http.Request) error {
+	completion, messages, err := readResponse(r)
+	if err != nil {
+		return err
+	}
+	out := newAnswer(w, completion)
+	out.id, out.responds = "resp_"+rand.Text(), true
+	return h.answer(r, completion, messages, out)
+}
+
+// answer says what is new of a conversation, and has out tell what the identity says then.
+func (h *handler) answer(r *http.Request, completion request, messages []message, out *answer) error {
 	who, room := place(r, completion)
 	id, err := h.find(who, room)
 	if err != nil {
 		return err
 	}
 	for _, name := range completion.ignored() {
-		w.Header().Add("Lethe-Ignored", name)
+		out.w.Header().Add("Lethe-Ignored", name)
 	}
-	out, conversation := newAnswer(w, completion), talkOf(messages)
+	conversation := talkOf(messages)
 	conversation.system = strings.TrimSpace(conversation.system + "\n\n" + completion.Format.instruction())
 	if prompt, ok := taskOf(r, conversation); ok {
 		out.say(events.Event{Text: doTask(prompt)})
@@ -125,7 +143,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Lethe-Room", room)
+	out.w.Header().Set("Lethe-Room", room)
 	asked := &host.Asked{Identity: h.host.Of(id), Room: room, After: after}
 	reply, err := h.await(r.Context(), asked, said, out)
 	if r.Context().Err() != nil {

@@ -32,7 +32,7 @@ func TestCompletions(t *testing.T) {
 		}
 		servetest.Text(t, w.Do(t, "GET", "/v1/models/bob", ""), 404)
 		servetest.Text(t, w.Do(t, "GET", "/v1/models/ada/No", ""), 404)
-		lethetest.Words(t, servetest.Text(t, w.Do(t, "POST", "/v1/responses", "{}"), 404), "/v1/responses")
+		lethetest.Words(t, servetest.Text(t, w.Do(t, "POST", "/v1/embeddings", "{}"), 404), "/v1/embeddings")
 	})
 	t.Run("a conversation", func(t *testing.T) {
 		page := lethetest.Page(t, "api.md")
@@ -348,4 +348,29 @@ func TestModelBreaksOff(t *testing.T) {
 	if lines := w.said("dev"); lines[2] != "you: what is 1+1?" {
 		t.Errorf("%q", lines)
 	}
+}
+
+// What a client of POST /v1/responses cannot be given is refused, or told.
+func TestResponses(t *testing.T) {
+	told := rehearsal.Answer{Text: "```json\n{\"city\": \"Bern\"}\n```"}
+	w := begin(t, "", rehearsal.Step{Contains: "which city", Answer: &told, Times: -1})
+	structured := `{"model":"ada/json","input":"which city?","text":{"format":{"type":"json_schema","name":"c","schema":{"type":"object"}}}}`
+	if text := servetest.Text(t, w.Do(t, "POST", "/v1/responses", structured), 200); !strings.Contains(text, `"text":"{\"city\": \"Bern\"}"`) {
+		t.Error(text)
+	}
+	resp := w.Do(t, "POST", "/v1/responses", `{"model":"ada/r","input":"what is 6*7?","tools":[{"type":"web_search"}]}`)
+	text := servetest.Text(t, resp, 200)
+	if resp.Header.Get("Lethe-Ignored") != "tools" || !strings.Contains(text, `"text":"6*7 = 42"`) {
+		t.Errorf("%v %s", resp.Header, text)
+	}
+	for body, want := range map[string]string{
+		`{"model":"ada/r","input":7}`: "input has to be",
+		`{"model":"ada/r","input":[{"role":"user","content":[{"type":"input_audio"}]}]}`: "input_audio",
+		`{"model":"ada/r","input":"x","tool_choice":"required"}`:                         "own tools",
+	} {
+		if text := servetest.Text(t, w.Do(t, "POST", "/v1/responses", body), 400); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", body, text)
+		}
+	}
+	w.room("r", "you: what is 6*7?", "ada: 6*7 = 42")
 }

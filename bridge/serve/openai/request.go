@@ -140,37 +140,51 @@ func (c content) text() string {
 	return strings.Join(words, "\n\n")
 }
 
-// read reads a request, and refuses what cannot be done here.
-func read(r *http.Request) (completion request, messages []message, err error) {
+// readBody reads the JSON of a body.
+func readBody(r *http.Request, into any) error {
 	body, err := io.ReadAll(r.Body)
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return completion, nil, fault(http.StatusRequestEntityTooLarge, "",
+		return fault(http.StatusRequestEntityTooLarge, "",
 			"the body has more than %s; with Content-Type: application/json it may have 16 MiB",
 			blobs.Size(large.Limit))
 	}
 	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return refuse("the body is not a completion request in JSON: %v", err)
+	}
+	return nil
+}
+
+// read reads a request, and refuses what cannot be done here.
+func read(r *http.Request) (completion request, messages []message, err error) {
+	if err := readBody(r, &completion); err != nil {
 		return completion, nil, err
 	}
-	if err := json.Unmarshal(body, &completion); err != nil {
-		return completion, nil, refuse("the body is not a completion request in JSON: %v", err)
+	messages, err = completion.check()
+	return completion, messages, err
+}
+
+// check refuses what cannot be done here, and returns the messages.
+func (q request) check() (messages []message, err error) {
+	if err := q.Format.check(); err != nil {
+		return nil, err
 	}
-	if err := completion.Format.check(); err != nil {
-		return completion, nil, err
-	}
-	textOnly := len(completion.Modalities) == 0 || slices.Equal(completion.Modalities, []string{"text"})
+	textOnly := len(q.Modalities) == 0 || slices.Equal(q.Modalities, []string{"text"})
 	switch {
-	case required(completion.Choice) || required(completion.Call):
-		return completion, nil, refuse("an identity works with its own tools and cannot be made to call those of a " +
+	case required(q.Choice) || required(q.Call):
+		return nil, refuse("an identity works with its own tools and cannot be made to call those of a " +
 			"client; with \"auto\" or \"none\" they are ignored")
-	case completion.N > 1:
-		return completion, nil, refuse("an identity gives one answer; n has to be 1")
-	case len(completion.Audio) > len("null") || !textOnly:
-		return completion, nil, refuse("an identity answers with text only")
+	case q.N > 1:
+		return nil, refuse("an identity gives one answer; n has to be 1")
+	case len(q.Audio) > len("null") || !textOnly:
+		return nil, refuse("an identity answers with text only")
 	}
-	if err := json.Unmarshal(completion.Messages, &messages); err != nil || len(messages) == 0 {
-		return completion, nil, refuse("messages has to be a list of at least one message with a role and a content")
+	if err := json.Unmarshal(q.Messages, &messages); err != nil || len(messages) == 0 {
+		return nil, refuse("messages has to be a list of at least one message with a role and a content")
 	}
-	return completion, messages, nil
+	return messages, nil
 }
 
 // required reports whether a client demands a call.

@@ -27,6 +27,27 @@ for await (const chunk of stream) {
   got.usage = chunk.usage?.total_tokens > 0;
 }
 
+const respond = (input, more) => client.responses.create({ model: "ada/responses", input, ...more });
+const response = await respond("what is 12*7?", { instructions: "Be brief.", tools: [{ type: "web_search" }] });
+got.response = `${response.status} ${response.output_text}`;
+got.responseTokens = response.usage.total_tokens > 0;
+const input = [
+  { role: "user", content: "what is 12*7?" },
+  response.output[0],
+  { type: "function_call_output", call_id: "c", output: "passed over" },
+  { role: "user", content: [{ type: "input_text", text: "count to 60" }] },
+];
+got.events = [];
+got.responseDeltas = "";
+for await (const event of await respond(input, { instructions: "Be brief.", stream: true })) {
+  if (got.events.at(-1) !== event.type) got.events.push(event.type);
+  if (event.type === "response.output_text.delta") got.responseDeltas += event.delta;
+  if (event.type === "response.completed") got.responseStreamed = event.response.output[0].content[0].text;
+  got.ordered = got.ordered !== false && event.sequence_number === (got.last ?? -1) + 1;
+  got.last = event.sequence_number;
+}
+got.responseRefused = await respond(" ").catch((e) => `${e.constructor.name} ${e.status}`);
+
 const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
 got.refused = await ask([question], { tools, tool_choice: "required" }).catch((e) => `${e.constructor.name} ${e.status} ${e.type}`);
 got.unknown = await client.models.retrieve("bob").catch((e) => `${e.constructor.name} ${e.status} ${e.code}`);
