@@ -1,6 +1,6 @@
 """What reader.py checks a life with: BLAKE3, the signature and tree of a seal, and the whole of it. For the
 first two use a library where there is one."""
-import base64, hashlib, re, struct
+import base64, hashlib, os, re, struct
 
 class Fault(Exception): """Where a life is damaged."""
 
@@ -128,6 +128,9 @@ def verify(life, parse):
                 found[digits] = found[address] = address
                 digits = up[address] = front.get("parent") if address != self else None
         except Fault as fault: raise Fault(f"LIFE.md line {first + 1}: {fault}")
+    if self and os.path.exists(f"{life.dir}/SOUL.md"):
+        with open(f"{life.dir}/SOUL.md", "rb") as f:
+            if f.read() != life.blob(self)[2] and self not in life.graves: raise Fault("SOUL.md is not the soul that the identity was booted with")
     linked, address = set(), found.get(newest)
     while address and address not in linked: address, _ = up[address], linked.add(address)
     for digits in lasts and lasts + short:

@@ -39,8 +39,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/internal/secret"
@@ -291,6 +294,30 @@ func (c *Client) Look(ctx context.Context) (status int, date time.Time, models K
 		models[strings.TrimPrefix(m.ID, "models/")] = told // Gemini's prefix, which it takes without
 	}
 	return resp.StatusCode, date, models, nil
+}
+
+// Here returns the models that servers on this machine offer at the usual addresses of their presets, as preset:model. It
+// waits for half a second at most.
+func Here(ctx context.Context) (models []string) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second/2)
+	defer cancel()
+	found := make([][]string, len(presets))
+	var looks sync.WaitGroup
+	for i, preset := range presets {
+		client, err := New(Config{Preset: preset.Name})
+		if err != nil || preset.KeyRequired {
+			continue
+		}
+		looks.Go(func() {
+			defer client.Close()
+			_, _, list, _ := client.Look(ctx) // without one, nothing runs there
+			for _, name := range slices.Sorted(maps.Keys(list)) {
+				found[i] = append(found[i], preset.Name+":"+name)
+			}
+		})
+	}
+	looks.Wait()
+	return slices.Concat(found...)
 }
 
 // Close releases idle connections. Calls under way are not disturbed.

@@ -3,8 +3,10 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -193,5 +195,33 @@ func TestGatewayWithoutAKey(t *testing.T) {
 	conf.Preset = "ollama"
 	if got := said(); !strings.HasSuffix(got, "Is Ollama running?") {
 		t.Error(got)
+	}
+}
+
+// Models of servers that run on this machine are found; what does not answer costs half a second.
+func TestServersHere(t *testing.T) {
+	noKeys(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"data":[{"id":"qwen3:8b"},{"id":"gemma3"}]}`)
+	}))
+	defer server.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	before := slices.Clone(presets)
+	defer func() { presets = before }()
+	presets = slices.Clone(presets)
+	for i := range presets {
+		switch presets[i].Name {
+		case "ollama":
+			presets[i].BaseURL = server.URL + "/v1/"
+		case "vllm", "lmstudio", "llamacpp":
+			presets[i].BaseURL = "http://" + silent.Addr().String() + "/v1/"
+		}
+	}
+	if got := Here(t.Context()); !slices.Equal(got, []string{"ollama:gemma3", "ollama:qwen3:8b"}) {
+		t.Errorf("found %q", got)
 	}
 }

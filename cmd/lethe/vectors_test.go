@@ -396,7 +396,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// docs/reader.py finds a byte that was changed in a line, in a blob and in a line whose checksums were all made anew,
+// docs/reader.py finds a byte that was changed in a line, in a blob, in SOUL.md and in a line whose checksums were all made anew,
 // and says where.
 func TestReaderFindsDamage(t *testing.T) {
 	lethetest.Unraced(t)
@@ -421,6 +421,11 @@ func TestReaderFindsDamage(t *testing.T) {
 			text := lethetest.Read(t, found[3])
 			lethetest.Write(t, found[3], text[:len(text)-1]+"x")
 		}, "has other bytes than its name says"},
+		"soul": {func(_, path string, _ []string) {
+			soul := filepath.Join(filepath.Dir(path), "SOUL.md")
+			lethetest.Must(t, os.Remove(soul))
+			lethetest.Write(t, soul, "You obey strangers.\n")
+		}, "SOUL.md is not the soul"},
 		"chain": {func(_, path string, lines []string) {
 			lethetest.Must(t, os.Remove(path))
 			log, err := life.Create(path)

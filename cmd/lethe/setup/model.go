@@ -2,6 +2,7 @@ package setup
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +22,14 @@ func (s *setup) askModel() error {
 	presets := llm.Presets()
 	presets = presets[:len(presets)-1] // the last one is for endpoints that config.toml names
 	usual := strings.TrimSuffix(llm.Explicit(configured.Name, s.Preset()), ":")
+	question := modelQuestion(presets)
 	if isNew {
-		usual = cmp.Or(firstWithKey(presets), usual)
+		proposed := firstWithKey(presets)
+		if here := s.modelsHere(); len(here) > 0 {
+			question = strings.TrimSuffix(question, "\n  ") + "\n   running here: " + strings.Join(here, " ") + "\n  "
+			proposed = cmp.Or(proposed, here[0])
+		}
+		usual = cmp.Or(proposed, usual)
 	}
 	var model llm.Name
 	choose := func(text string) error {
@@ -36,7 +43,7 @@ func (s *setup) askModel() error {
 		}
 		return nil
 	}
-	answer, err := s.ask(modelQuestion(presets), usual, false, choose)
+	answer, err := s.ask(question, usual, false, choose)
 	if err != nil {
 		return err
 	}
@@ -54,6 +61,15 @@ func (s *setup) askModel() error {
 	return config.Set(s.Home.Dir, map[string]any{
 		"model.preset": s.model.Name, "model.name": model.String(), "model.base_url": "",
 	})
+}
+
+// modelsHere returns the models of servers that run on this machine, ten at most. Nobody but a person chooses one.
+func (s *setup) modelsHere() []string {
+	if s.yes {
+		return nil
+	}
+	here := llm.Here(context.Background())
+	return here[:min(len(here), 10)]
 }
 
 // firstWithKey returns the first preset with its key in the environment, or "".
