@@ -12,8 +12,8 @@ func (d *agentsData) show(html *htmlPage) {
 	html.put("\n")
 	if len(d.All) == 0 {
 		html.put(`<h1>Welcome to Lethe</h1>
-<p class="text lead">Agents that live for months, forget gracefully and lose nothing. ` +
-			`The first one is a name away: give it one, and say what it is for.</p>
+<p class="text lead">Here you make an assistant that stays: it remembers what you tell it, answers in chat rooms, ` +
+			`and can work on files. Give it a name; the rest may stay as it is.</p>
 `)
 		html.wrong()
 	} else {
@@ -185,12 +185,15 @@ func (p *htmlPage) provider(data *agentsData) {
 		keyed = "There is none yet."
 	}
 	p.put(`
-<p><label for="preset">%s</label><select id="preset" name="model.preset"><option value="">%s</option>`, title, unset)
+<p><label for="preset">%s</label><select id="preset" name="model.preset"><option value=""%s>%s</option>`,
+		title, when(isFirst, ` class="keyless"`), unset)
 	for _, one := range llm.Presets() {
-		p.put("<option%s>%s</option>", when(one == preset, " selected"), one)
+		known, _ := llm.Preset(one)
+		isHere := known.BaseURL != "" && !known.KeyRequired
+		p.put("<option%s%s>%s</option>", when(isHere, ` class="keyless"`), when(one == preset, " selected"), one)
 	}
 	p.put(`</select></p>
-<p><label for="key">Key of the provider</label><input id="key" name="key" type="password" autocomplete="off" `+
+<p class="key"><label for="key">Key of the provider</label><input id="key" name="key" type="password" autocomplete="off" `+
 		`spellcheck="false" aria-describedby="key-is"><span class="soft small" id="key-is">goes into keys.env in the home, `+
 		`which only you can read. %s</span></p>
 <details%s><summary class="small">Another model, or another address</summary>

@@ -1,6 +1,9 @@
 package page
 
 import (
+	"fmt"
+	"slices"
+
 	"lethe/bridge/report"
 	"lethe/bridge/report/history"
 )
@@ -17,11 +20,28 @@ func (d *costData) show(html *htmlPage) {
 	}
 	html.put("</ul>\n")
 	if len(d.Days) > 0 {
+		d.curve(html)
 		d.table(html)
 	} else {
 		html.put("<p class=\"text\">No call of a model was recorded yet.</p>")
 	}
 	html.put("\n")
+}
+
+// curve draws how the dollars of the days have added up.
+func (d *costData) curve(html *htmlPage) {
+	if len(d.Days) < 2 || d.Total.USD == 0 {
+		return
+	}
+	path, sum := "M0 100", 0.0
+	for i, one := range slices.Backward(d.Days) {
+		sum += one.USD
+		path += fmt.Sprintf(" L%.1f %.1f", 100*float64(len(d.Days)-i)/float64(len(d.Days)), 100*(1-sum/d.Total.USD))
+	}
+	first := d.Days[len(d.Days)-1].Date
+	html.put(`<figure class="curve"><svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">`+
+		`<path d="%s"/></svg><figcaption class="soft small">Dollars added up since %s: %s</figcaption></figure>
+`, path, first, report.Dollars(d.Total.USD))
 }
 
 // table writes the cost of each day, and of all days.

@@ -12,10 +12,14 @@ func (d *forgettingData) show(html *htmlPage) {
 	html.put("\n<h1>Forgetting</h1>\n")
 	if len(d.Epochs) == 0 {
 		html.put("<p class=\"text\">Nothing was recorded yet.</p>\n")
+		html.put("%s", exampleOfForgetting)
 		return
 	}
 	d.counts(html)
 	d.picture(html)
+	if d.Away == 0 {
+		html.put("%s", exampleOfForgetting)
+	}
 	if d.Older != 0 || d.Later {
 		html.put(`<p class="row small">`)
 		if d.Older != 0 {
@@ -29,6 +33,16 @@ func (d *forgettingData) show(html *htmlPage) {
 	}
 	html.put("\n\n")
 }
+
+// exampleOfForgetting shows what the picture is once something has faded.
+const exampleOfForgetting markup = `<figure class="strata example"><svg viewBox="0 0 300 100" preserveAspectRatio="none" ` +
+	`aria-hidden="true"><path class="limit" d="M0 8H300"/>` +
+	`<path class="system" d="M0 88h80v12H0zM110 88h80v12h-80zM220 88h80v12h-80z"/>` +
+	`<path class="live" d="M0 88L80 12V88zM110 58L190 12V76H110zM220 56L300 30V72H220z"/>` +
+	`<path class="summary" d="M110 76h80v12h-80zM220 72h80v8h-80z"/><path class="gist" d="M220 80h80v8h-80z"/></svg>` +
+	`<figcaption class="text soft small">An example of three epochs. What is said piles up to the limit; then the older ` +
+	`part fades to summaries, and later to gists, and there is room again. Every original stays.</figcaption></figure>
+`
 
 // counts counts the entries that are there word for word, and the texts that stand for the others.
 func (d *forgettingData) counts(html *htmlPage) {

@@ -228,3 +228,21 @@ func TestDays(t *testing.T) {
 	lethetest.Write(t, id.LIFE(), "")
 	check()
 }
+
+// What has faded nothing yet shows an example, and the cost of two days is a curve.
+func TestExampleAndCurve(t *testing.T) {
+	write := func(c content) string {
+		html := &htmlPage{frame: &frame{ID: home.Identity{Name: "ada"}}}
+		c.show(html)
+		return html.String()
+	}
+	empty := &forgettingData{Counts: map[string]int{}}
+	lethetest.Words(t, write(empty), "An example of three epochs")
+	day := func(date string, usd float64) history.Day { return history.Day{Date: date, Tokens: event.Tokens{USD: usd}} }
+	one := &costData{Days: []history.Day{day("2026-11-20", 1)}, Total: day("", 1), Most: 1}
+	if strings.Contains(write(one), "<figure") {
+		t.Error("one day is no curve")
+	}
+	two := &costData{Days: []history.Day{day("2026-11-21", 3), day("2026-11-20", 1)}, Total: day("", 4), Most: 3}
+	lethetest.Words(t, write(two), `d="M0 100 L50.0 75.0 L100.0 0.0"`, "since 2026-11-20")
+}

@@ -81,7 +81,8 @@ func (m *managed) shows(path string, words ...string) {
 // An empty home welcomes, and an identity begins, stops and goes on, once, whatever is clicked how often.
 func TestBegins(t *testing.T) {
 	m := manages(t)
-	m.shows("/", "Welcome to Lethe", "offline: a script", `name="key" type="password"`)
+	m.shows("/", "Welcome to Lethe", "an assistant that stays", "offline: a script", `name="key" type="password"`,
+		`<option value="" class="keyless">offline`, `<option class="keyless">ollama</option>`, `<option>openai</option>`)
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "cron-x", "soul", "to <b>err</b>"), "names that begin with cron-",
 		`value="cron-x"`, "to &lt;b&gt;err&lt;/b&gt;</textarea>")
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai", "key", "two\nlines"), "a key is one line")
@@ -310,6 +311,13 @@ func begins(t *testing.T, b *Browser) {
 	p := b.Open(t, m.Link(), Look{})
 	lethetest.Words(t, p.Text("main"), "Welcome to Lethe")
 	p.Check()
+	for preset, needsKey := range map[string]bool{"": false, "ollama": false, "openai": true, "custom": true} {
+		p.Do(chromedp.SetValue("#preset", preset))
+		if shown := Eval[bool](p, `document.querySelector("#key").checkVisibility()`); shown != needsKey {
+			t.Errorf("with %q the field of the key is shown: %v", preset, shown)
+		}
+	}
+	p.Do(chromedp.SetValue("#preset", ""))
 	p.Do(chromedp.SetValue("#name", "ada"), chromedp.SetValue("#soul", "Keep the lamp."), chromedp.Click("button.main"))
 	p.Until(`location.pathname === "/agents/ada/now" && document.querySelector("#text")`)
 	tell(t, p, "remember that the deploy key is in vault 7")
