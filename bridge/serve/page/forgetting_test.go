@@ -238,7 +238,9 @@ func TestExampleAndCurve(t *testing.T) {
 	}
 	empty := &forgettingData{Counts: map[string]int{}}
 	lethetest.Words(t, write(empty), "An example of three epochs")
-	day := func(date string, usd float64) history.Day { return history.Day{Date: date, Tokens: event.Tokens{USD: usd}} }
+	day := func(date string, usd float64) history.Day {
+		return history.Day{Date: date, Tokens: event.Tokens{USD: usd}}
+	}
 	one := &costData{Days: []history.Day{day("2026-11-20", 1)}, Total: day("", 1), Most: 1}
 	if strings.Contains(write(one), "<figure") {
 		t.Error("one day is no curve")
