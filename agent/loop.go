@@ -142,7 +142,8 @@ func (a *Agent) takeIn() (more bool, err error) {
 	return a.listener.Listen()
 }
 
-// obey does what people asked for between turns.
+// obey does what waits for the end of a turn: wishes of people, another model, a new epoch. Listen has run the commands
+// of rooms by then.
 func (a *Agent) obey() error {
 	return inOrder(
 		a.outbox.PostOwed, // the answers to commands
@@ -153,7 +154,7 @@ func (a *Agent) obey() error {
 	)
 }
 
-// wait blocks until something may be due. It costs nothing.
+// wait blocks until something may be due. It asks no model. A person who says that a cause is mended ends a pause.
 func (a *Agent) wait(ctx context.Context) error {
 	at := wake.Sooner(a.listener.NextLook(), a.outbox.NextTry(), a.keeper.due, a.thinker.nextTry(), a.view.State.Until)
 	select {
@@ -179,8 +180,8 @@ func (a *Agent) idle() error {
 	return a.keeper.writeIfDue()
 }
 
-// leaveIfFinished reports whether a child that its parent runs has nothing left to do and has left the team. It then
-// stops until it is called again.
+// leaveIfFinished lets a child that its parent runs leave the team if the child has nothing left to do, and reports
+// whether it has left. It then stops until it is called again.
 func (a *Agent) leaveIfFinished() bool {
 	if a.view.State.Task == nil || a.view.State.Works() {
 		return false
@@ -195,7 +196,7 @@ func (a *Agent) leaveIfFinished() bool {
 	return a.view.Team.Leave()
 }
 
-// end records the stop, with an epoch so that the next resume is short.
+// end records the stop. The journal writes an epoch with it, so that the next resume is short.
 func (a *Agent) end(why string) error {
 	if why != "done" {
 		a.view.Team.Forget()
@@ -290,8 +291,8 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// A resume folds at most epochEvery events, or as many as weigh together what the snapshot weighs. So the snapshots of
-// a life never outweigh its events, however long the context is.
+// A resume folds at most epochEvery events, or more behind a snapshot that weighs more than epochEvery of them. So the
+// snapshots of a life never outweigh its events, however long the context is.
 const (
 	epochEvery = 200
 	lineBytes  = 150 // the weight of an event in LIFE, roughly
@@ -342,5 +343,5 @@ func (a *Agent) Compact(ctx context.Context, keep string) error {
 	if err := a.keeper.writeContext(); err != nil { // it takes in a person's edit, on a full disk too
 		return err
 	}
-	return a.thinker.outage.noSpace
+	return a.thinker.outage.noSpace // nil, unless the disk is full: then no job began
 }
