@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"lethe/agent/home"
+	"lethe/agent/share/streams"
 	"lethe/blobs"
 	"lethe/internal/durable"
 )
@@ -14,6 +15,8 @@ import (
 // Erased makes the store hold the life as this disk does after an erasure, and nothing else. The line that tells of the
 // erasure was shipped before. After an error the caller calls it again.
 func (c *Tenure) Erased(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.beside.Wait()
 	err := c.storeWorkspace(ctx)
 	old := c.at.N
@@ -61,11 +64,14 @@ func (c *Tenure) rewrite(ctx context.Context, old int) error {
 		keep = append(keep, sum)
 	}
 	n, first := 0, true
-	c.at.Gen, err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, func(text []byte) ([]byte, error) {
+	made := func(lost int, text []byte) ([][]byte, error) {
 		n++
 		segment, err := decode(text)
+		if lost > 0 {
+			err = fmt.Errorf("%w; lethe run %s mends it, if it is started anew", streams.ErrDamaged, c.id.Name)
+		}
 		if err != nil || segment.Begins {
-			return text, err
+			return [][]byte{text}, err
 		}
 		if n <= old {
 			segment.Files = nil
@@ -86,8 +92,10 @@ func (c *Tenure) rewrite(ctx context.Context, old int) error {
 			}
 		}
 		keep = append(keep, segment.Large...)
-		return segment.encode(), nil
-	})
+		return [][]byte{segment.encode()}, nil
+	}
+	why := func() string { return streams.Erased }
+	c.at.Gen, err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), why, begins, made)
 	if err == nil {
 		err = c.lives.Streams.KeepLarge(ctx, Stream(c.id.Self), keep)
 	}

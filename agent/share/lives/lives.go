@@ -17,7 +17,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +40,9 @@ type Lives struct {
 	Log     *slog.Logger
 	Most    int64                    // bounds a workspace that is stored, in bytes; 0: no workspace is stored
 	Shipped func(took time.Duration) // called for each segment; may be nil
+	// Lost is called for each text of a life that the store has lost, and the life goes on before it. If it is nil, a life
+	// that lacks such a text here is not brought up to date.
+	Lost func(id home.Identity, what error)
 	// OnTaken is called when a life has begun here, was taken, or is seen at another host, which may have died before
 	// it said so.
 	OnTaken func(id home.Identity, host streams.Host, custody int)
@@ -53,7 +58,11 @@ type Tenure struct {
 	store *blobs.Store
 	files files
 	at    position
+	come  map[string]File // that were read and are not placed yet
+	lacks bool            // the store has lost texts of the life
+	fence bool            // its newest text was lost: who has the life is not known
 
+	mu        sync.Mutex // held by what changes the stream
 	workspace workspace
 	acked     time.Time // when the store last said that this host has the life
 	beside    sync.WaitGroup
@@ -91,6 +100,8 @@ func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) 
 	case !c.mine():
 		c.onTaken()
 		err = &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
+	case c.fence: // whoever has written the newest text has the life no more
+		err = c.begin(ctx, c.at.Custody+1)
 	case id.Mirrored(): // it was taken, and the log does not say so yet
 		if err = c.settle(ctx); err == nil {
 			err = id.MarkMirror(-1)
@@ -104,7 +115,7 @@ func (c *Tenure) mine() bool { return c.at.Host.ID == c.lives.Host.ID }
 
 func (l *Lives) tenure(ctx context.Context, id home.Identity, store *blobs.Store) *Tenure {
 	c := &Tenure{
-		lives: l, id: id, store: store, files: files{id: id},
+		lives: l, id: id, store: store, files: files{id: id}, come: map[string]File{},
 		workspace: workspace{dir: filepath.Join(id.Dir, "workspace"), most: l.Most},
 	}
 	c.closed, c.close = context.WithCancel(context.WithoutCancel(ctx))
@@ -141,7 +152,17 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 	if err := c.found(ctx); err != nil {
 		return err
 	}
-	c.at.At, err = c.lives.Streams.Scan(ctx, stream, c.at.At, func(n int, text []byte) error {
+	var lost error // before the next segment that shows that its lines are here
+	var losses []error
+	had := int64(0)
+	if fi, err := os.Stat(c.id.LIFE()); err == nil {
+		had = fi.Size()
+	}
+	c.at.At, err = c.lives.Streams.Each(ctx, stream, c.at.At, func(n int, text []byte, err error) error {
+		if c.fence = err != nil; c.fence {
+			c.lacks, lost, losses = true, err, append(losses, err)
+			return nil
+		}
 		segment, err := decode(text)
 		if err == nil && segment.Self != c.id.Self {
 			err = errors.New("it is of another life")
@@ -149,11 +170,25 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 		if err == nil {
 			err = c.apply(ctx, segment)
 		}
+		switch {
+		case lost != nil && errors.Is(err, life.ErrOtherLog):
+			err = lost
+		case err == nil && len(segment.Lines) > 0:
+			lost = nil
+		}
 		if err != nil {
 			err = fmt.Errorf("segment %d: %w", n, err)
 		}
 		return err
 	})
+	mayLack := c.mine() || c.lives.Lost != nil
+	if err == nil && !mayLack {
+		err = lost
+	}
+	if err == nil {
+		c.lose(losses...)
+		err = c.placeFiles(had)
+	}
 	if err != nil || c.at.N == 0 {
 		return err
 	}
@@ -164,26 +199,60 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 	return c.save()
 }
 
-// found returns streams.ErrLess if another store was read last.
+// lose tells of texts that the store has lost.
+func (c *Tenure) lose(texts ...error) {
+	for _, what := range texts {
+		if c.lives.Lost != nil {
+			c.lives.Lost(c.id, what)
+			continue
+		}
+		c.lives.Log.Warn("the store has lost a text of the life", "identity", c.id.Name, "error", what)
+	}
+}
+
+// found returns streams.ErrLess if another store was read last, or one that has lost texts of a life of another host.
 func (c *Tenure) found(ctx context.Context) error {
 	if c.at.N == 0 {
 		return nil
 	}
 	stream := Stream(c.id.Self)
 	segment, err := c.lives.segment(ctx, c.id.Self, c.at.N)
+	isOther := err == nil && segment.Nonce != c.at.Nonce
 	if errors.Is(err, share.ErrMissing) {
 		err = c.lives.Streams.Holds(ctx, stream, c.at.N)
-	} else if err == nil && segment.Nonce != c.at.Nonce {
-		err = streams.ErrLess
 	}
 	if err == nil { // a bucket may have a rule that expires old texts
 		err = c.lives.Streams.Holds(ctx, stream, 1)
+	}
+	if streams.Unreadable(err) && !isOther && c.mine() {
+		return c.goesOn(ctx, err)
+	}
+	if isOther {
+		err = streams.ErrLess
 	}
 	if errors.Is(err, streams.ErrLess) {
 		const anew = "%w; to share the life anew, empty the store or name another one, and remove %s"
 		err = fmt.Errorf(anew, err, positionFile(c.id))
 	}
 	return err
+}
+
+// goesOn returns nil if this host still has a life of which the store has lost a text, and else that loss.
+func (c *Tenure) goesOn(ctx context.Context, loss error) error {
+	n, last, err := c.lives.newest(ctx, c.id.Self)
+	isOurs := err == nil && last.Host.ID == c.lives.Host.ID && last.Custody == c.at.Custody
+	switch {
+	case n == 0 && err == nil:
+		return fmt.Errorf("%w; to share the life anew, remove %s", streams.ErrLess, positionFile(c.id))
+	case err != nil && !streams.Unreadable(err):
+		return err
+	case n > c.at.N || isOurs: // what follows tells who has the life
+	case n < c.at.N || err == nil:
+		return loss
+	}
+	c.lacks = true
+	c.lose(loss)
+	return nil
 }
 
 // endLog sets aside lines of the log that the stream lacks, if another host has the life: nobody has acted upon them.
@@ -216,10 +285,15 @@ func (c *Tenure) endLog() error {
 // apply writes a segment to this disk: texts, then lines, then files.
 func (c *Tenure) apply(ctx context.Context, segment Segment) error {
 	c.at.Nonce, c.at.Opening, c.at.Stopped = segment.Nonce, segment.Opening, segment.Stopped
-	if segment.Begins {
+	hasMoved := segment.Custody > c.at.Custody || c.at.Host.ID == "" // the text that began it may be lost
+	if segment.Begins || hasMoved {
 		if c.at.Host, c.at.Custody = segment.Host, segment.Custody; !c.mine() {
-			return c.id.MarkMirror(segment.Custody) // until it is settled here
+			if err := c.id.MarkMirror(segment.Custody); err != nil { // until it is settled here
+				return err
+			}
 		}
+	}
+	if segment.Begins {
 		return nil
 	}
 	c.at.Unsaved = segment.Unsaved
@@ -232,11 +306,12 @@ func (c *Tenure) apply(ctx context.Context, segment Segment) error {
 			continue
 		}
 		data, err := c.large(ctx, file.Large)
-		if err != nil {
+		if err = c.without(file.Name, err); err != nil {
 			return err
 		}
 		file.Data = data
 	}
+	segment.Files = slices.DeleteFunc(segment.Files, func(f File) bool { return !f.Large.IsZero() && f.Data == nil })
 	for _, f := range segment.Files {
 		if f.Name == "LIFE.erased" { // the lines are read with it
 			if err := c.files.place(f, c.lives.Log); err != nil {
@@ -246,19 +321,43 @@ func (c *Tenure) apply(ctx context.Context, segment Segment) error {
 	}
 	if len(segment.Lines) > 0 {
 		end, err := life.Graft(c.id.LIFE(), segment.After, segment.Lines)
-		if err != nil {
+		switch {
+		case err == nil:
+			c.at.Mark = end
+		case errors.Is(err, life.ErrOtherLog) && c.lacks && c.lives.Lost != nil:
+			if err := c.setAside(segment); err != nil {
+				return err
+			}
+		default:
 			return home.ReadError(err)
 		}
-		c.at.Mark = end
 	}
 	for _, f := range segment.Files {
-		if f.Name == workspaceFile {
-			c.passOver()
+		if f.Name != workspaceFile {
+			c.come[f.Name] = f
+			continue
+		}
+		c.passOver()
+		if err := c.files.place(f, c.lives.Log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeFiles writes the own files that came with segments. Those of a life that this host has stay if its log was this
+// long: no line is new here, and the store may have lost newer files.
+func (c *Tenure) placeFiles(had int64) error {
+	for _, f := range c.come {
+		if c.mine() && c.at.Mark.Offset <= had {
+			c.files.learn([]File{f})
+			continue
 		}
 		if err := c.files.place(f, c.lives.Log); err != nil {
 			return err
 		}
 	}
+	clear(c.come)
 	return nil
 }
 
@@ -288,11 +387,27 @@ func (c *Tenure) placeTexts(ctx context.Context, segment Segment) error {
 		if err == nil {
 			_, err = c.store.Adopt(&later, text)
 		}
-		if err != nil {
+		if err = c.without(hash.String(), err); err != nil {
 			return err
 		}
 	}
 	return later.Wait()
+}
+
+// without tells of a large text that the store has lost, if the life goes on without it.
+func (c *Tenure) without(what string, err error) error {
+	if !streams.Unreadable(err) || c.lives.Lost == nil {
+		return err
+	}
+	c.lacks = true
+	c.lose(fmt.Errorf("%s: %w", what, err))
+	return nil
+}
+
+// setAside keeps lines that were written behind lost ones beside the log, which cannot go on with them.
+func (c *Tenure) setAside(segment Segment) error {
+	_, _, err := durable.Append(c.id.LIFE()+".torn-store", segment.Lines, 0o600)
+	return err
 }
 
 // large returns a text that putLarge has stored.

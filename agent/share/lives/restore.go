@@ -20,7 +20,12 @@ import (
 func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Store, at time.Time) error {
 	c := l.tenure(ctx, id, store)
 	c.files.known = map[string]blobs.Hash{}
-	_, err := l.Streams.Scan(ctx, Stream(id.Self), streams.At{}, func(n int, text []byte) error {
+	var losses []error
+	_, err := l.Streams.Each(ctx, Stream(id.Self), streams.At{}, func(n int, text []byte, err error) error {
+		if err != nil {
+			c.lacks, losses = true, append(losses, err)
+			return nil
+		}
 		segment, err := decode(text)
 		if err != nil {
 			return fmt.Errorf("segment %d: %w", n, err)
@@ -38,8 +43,15 @@ func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Stor
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("restore %s: %w", id.Name, c.removed(ctx, err))
 	}
+	if c.at.Mark.Offset == 0 && len(losses) > 0 {
+		return fmt.Errorf("restore %s: %w", id.Name, c.removed(ctx, losses[0]))
+	}
+	c.lose(losses...)
 	if c.at.Mark.Offset == 0 {
 		return fmt.Errorf("restore %s: %w: it was not booted at that time", id.Name, home.ErrNotFound)
+	}
+	if err := c.placeFiles(0); err != nil {
+		return err
 	}
 	if err := c.settle(ctx); err != nil {
 		return err

@@ -27,6 +27,8 @@ const segmentSize = 512 << 10
 // Open stores lines of the log that the store lacks, with the texts that they refer to; of a life without a stream,
 // all. Called again, it goes on where it was cut short. It returns how often the life was handed over.
 func (c *Tenure) Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	opening := c.at.N == 0 || c.at.Opening
 	if c.at.N == 0 {
 		err = durable.Remove(filepath.Join(c.id.Dir, workspaceFile)) // another store may have what it lists
@@ -44,9 +46,14 @@ func (c *Tenure) Open(ctx context.Context, log *life.Log, s *mind.State) (custod
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("share the life of %s: %w", c.id.Name, err)
+		return c.at.Custody, fmt.Errorf("share the life of %s: %w", c.id.Name, err)
 	}
-	return c.at.Custody, err
+	if c.lacks {
+		if err := c.mend(ctx); err != nil { // the life goes on: this disk has it
+			c.lives.Log.Warn("it is tried again", "error", err)
+		}
+	}
+	return c.at.Custody, nil
 }
 
 // reached returns the blobs that a life refers to from an offset of its log on, and not before.
@@ -67,6 +74,8 @@ func reached(id home.Identity, store *blobs.Store, from int64) ([]blobs.Hash, er
 // *home.ElsewhereError where another host has the life by now: then these lines count for nothing. While the store is
 // away it waits until ctx ends or somebody stops the identity; where ctx never ends, it asks once.
 func (c *Tenure) Ship(ctx context.Context, texts []blobs.Hash) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	sent, err := c.send(ctx, texts)
 	switch {
 	case err != nil:
@@ -307,6 +316,8 @@ const freshFor = 10 * time.Second
 // Check asks the store whether this host still has the life, unless the store has said so lately: the machine may have
 // slept since. Callers check before they do what cannot be undone.
 func (c *Tenure) Check(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	slept := time.Now().Round(0).Sub(c.acked.Round(0))
 	if max(time.Since(c.acked), slept) < freshFor {
 		return nil
@@ -388,6 +399,8 @@ func (c *Tenure) Self() string { return c.id.Self }
 // Close ends packing and storing, and saves the position.
 func (c *Tenure) Close() error {
 	c.close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.beside.Wait()
 	if c.at.N == 0 {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lethe/agent/share"
+	"lethe/agent/share/streams"
 	"lethe/blobs"
 	"lethe/internal/durable"
 )
@@ -32,20 +33,39 @@ func (r *Rooms) Settle(ctx context.Context) error {
 // Erased makes the store hold rooms as the files in share do after an erasure, and nothing else. An entry tells the
 // other hosts. After an error the caller calls it again.
 func (r *Rooms) Erased(ctx context.Context) error {
-	err := r.locked(ctx, func(s *round) error {
-		err := s.mark(0) // the newest entry stays as it is: this one has no lines
+	err := r.anewStored(ctx, false)
+	if err != nil {
+		err = fmt.Errorf("erase from what is stored of rooms: %w", err)
+	}
+	return err
+}
+
+// Mend writes again what the store has lost of rooms, as the files in share have it. One host of a home may do so.
+func (r *Rooms) Mend(ctx context.Context) error {
+	err := r.anewStored(ctx, true)
+	if err != nil {
+		return fmt.Errorf("write again what the store has lost of rooms: %w", err)
+	}
+	r.Log.Warn("what the store had lost of rooms was written again")
+	return nil
+}
+
+// anewStored makes all that is stored anew, by the files in share, and stores large texts that are lost if it mends.
+func (r *Rooms) anewStored(ctx context.Context, mends bool) error {
+	return r.locked(ctx, func(s *round) (err error) {
+		for range 2 { // the newest entry stays as it is, and the one before it can have lines
+			if err == nil {
+				err = s.mark(0)
+			}
+		}
 		if err == nil {
-			err = s.rewriteAll()
+			err = s.rewriteAll(mends)
 		}
 		if err == nil {
 			err = s.mark(s.step.Gen)
 		}
 		return err
 	})
-	if err != nil {
-		err = fmt.Errorf("erase from what is stored of rooms: %w", err)
-	}
-	return err
 }
 
 // mark adds an entry without lines.
@@ -63,16 +83,25 @@ func (s *round) mark(erased int) (err error) {
 }
 
 // rewriteAll rewrites the stream, and then drops large texts that nothing needs.
-func (s *round) rewriteAll() error {
+func (s *round) rewriteAll(mends bool) error {
 	size, needed := map[string]int64{}, map[blobs.Hash]bool{}
 	var files []blobs.Hash
-	gen, err := s.Streams.Rewrite(s.ctx, Stream, never, func(text []byte) ([]byte, error) {
+	n, end, gaps := 0, s.step.N, false
+	made := func(lost int, text []byte) ([][]byte, error) {
+		n += lost + 1
+		gaps = gaps || lost > 0
 		e, err := decode(text)
 		if err == nil {
-			err = s.fetch(e.Items)
+			e.Items, err = s.stored(e.Items, &gaps)
+		}
+		if err == nil && gaps && n == end-1 {
+			e.Items, err = s.rest(e.Items, size)
 		}
 		for k := range e.Items {
 			part := &e.Items[k]
+			if err == nil && gaps {
+				err = s.fill(part, size[part.Room])
+			}
 			if err == nil {
 				err = s.masked(part, size[part.Room])
 			}
@@ -80,11 +109,17 @@ func (s *round) rewriteAll() error {
 			needed[part.Large] = true
 			files = append(files, part.Files...)
 		}
-		return e.encode(), err
-	})
+		var all [][]byte
+		for range lost {
+			all = append(all, entry{version, s.Host, streams.Nonce(), e.At, 0, nil}.encode())
+		}
+		return append(all, e.encode()), err
+	}
+	why := func() string { return streams.Erased }
+	gen, err := s.Streams.Rewrite(s.ctx, Stream, why, never, made)
 	for _, hash := range files {
 		if err == nil {
-			err = s.replace(hash)
+			err = s.replace(hash, mends)
 		}
 	}
 	for _, h := range s.step.Gone {
@@ -97,6 +132,58 @@ func (s *round) rewriteAll() error {
 		err = s.save()
 	}
 	return err
+}
+
+// stored fetches the lines of items, and leaves out items whose lines are lost.
+func (s *round) stored(items []item, gaps *bool) (all []item, err error) {
+	for _, part := range items {
+		one := []item{part}
+		err := s.fetch(one)
+		if streams.Unreadable(err) {
+			*gaps = true
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one...)
+	}
+	return all, nil
+}
+
+// fill puts lines that the store has lost, and that stand in the file of the room at an offset, before those of an item.
+func (s *round) fill(part *item, at int64) error {
+	here, _, err := tail(Path(s.Dir, part.Room), at, s.step.Sizes[part.Room]-at)
+	if err != nil {
+		return err
+	}
+	gap := bytes.Index(here, part.lines)
+	if gap <= 0 {
+		return nil
+	}
+	part.lines = here[:gap+len(part.lines)]
+	part.Large = blobs.Hash{}
+	if len(part.lines) > maxAdded {
+		part.Large = blobs.Sum(part.lines)
+		err = s.Streams.PutLarge(s.ctx, Stream, part.Large, part.lines)
+	}
+	return err
+}
+
+// rest adds items with the lines that the store has lost at the ends of rooms, behind offsets.
+func (s *round) rest(items []item, size map[string]int64) ([]item, error) {
+	for room, end := range s.step.Sizes {
+		lines, _, err := tail(Path(s.Dir, room), size[room], end-size[room])
+		if err != nil || len(lines) == 0 {
+			continue // what cannot be read here is not written again
+		}
+		part, err := s.item(room, lines, false)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, part)
+	}
+	return items, nil
 }
 
 func never([]byte) bool { return false }
@@ -126,11 +213,20 @@ func (s *round) masked(part *item, at int64) error {
 	return s.Streams.PutLarge(s.ctx, Stream, part.Large, now)
 }
 
-// replace makes the store hold a file that a line names as this disk does.
-func (s *round) replace(hash blobs.Hash) error {
+// replace makes the store hold a file that a line names as this disk does; if it mends, also one that is as it was.
+func (s *round) replace(hash blobs.Hash, mends bool) error {
 	text, err := os.ReadFile(s.Store.Path(hash))
-	if err != nil || blobs.Sum(text) == hash {
-		return nil // it is not here, or as it was
+	if err != nil {
+		return nil // it is not here
+	}
+	isSame := blobs.Sum(text) == hash
+	if isSame && !mends {
+		return nil
+	}
+	if isSame {
+		if _, err := s.Streams.Large(s.ctx, Stream, hash); !streams.Unreadable(err) {
+			return err
+		}
 	}
 	if err := s.Streams.DropLarge(s.ctx, Stream, hash); err != nil {
 		return err

@@ -44,6 +44,7 @@ type Rooms struct {
 	Host    streams.Host
 	Store   *blobs.Store
 	Log     *slog.Logger
+	Lost    func(what error) // called for each text that the store has lost, and reading goes on; nil: it does not
 
 	mu     sync.Mutex              // held with the lock
 	pulled time.Time               // when the stream was last read to its end
@@ -108,7 +109,7 @@ func (s *round) begin() error {
 		return durable.ErrShort
 	}
 	if s.looks == nil && s.step.N > 0 { // is it the same store, and the key of the other hosts?
-		if err := s.Streams.Holds(s.ctx, Stream, s.step.N); err != nil {
+		if err := s.found(); err != nil {
 			return s.unread(err)
 		}
 	}
@@ -116,6 +117,20 @@ func (s *round) begin() error {
 		return nil
 	}
 	return s.carryOut(true)
+}
+
+// found returns streams.ErrLess where the store is empty or another one. The newest entry that was read may be lost.
+func (s *round) found() error {
+	err := s.Streams.Holds(s.ctx, Stream, s.step.N)
+	if !streams.Unreadable(err) {
+		return err
+	}
+	newest, failed := s.Streams.Newest(s.ctx, Stream, 0)
+	if failed != nil || newest == 0 {
+		return errors.Join(failed, err)
+	}
+	s.Log.Warn("the store has lost what was said; this host has it", "error", err)
+	return nil
 }
 
 // sweep removes files that killed processes have left: their lines may be erased from rooms.
@@ -195,11 +210,16 @@ func (s *round) pull() error {
 	for more := true; more; {
 		next, size := s.step.next(), 0
 		full := errors.New("full")
-		scan, began := s.Streams.Scan, time.Now()
-		if s.lately() && s.anew == "" {
-			scan = s.Streams.ScanLately
-		}
-		at, err := scan(s.ctx, Stream, s.step.At, func(n int, text []byte) error {
+		began := time.Now()
+		visit := func(n int, text []byte, err error) error {
+			if err != nil && s.Lost != nil {
+				s.Lost(err)
+				next.N = n
+				return nil
+			}
+			if err != nil {
+				return err
+			}
 			e, err := decode(text)
 			if err != nil {
 				return fmt.Errorf("entry %d of the rooms: %w", n, err)
@@ -219,7 +239,15 @@ func (s *round) pull() error {
 			next.N = n
 			next.take(e.Items, e.Host.ID == s.Host.ID)
 			return nil
-		})
+		}
+		var at streams.At
+		var err error
+		if s.lately() && s.anew == "" {
+			lately := func(n int, text []byte) error { return visit(n, text, nil) }
+			at, err = s.Streams.ScanLately(s.ctx, Stream, s.step.At, lately)
+		} else {
+			at, err = s.Streams.Each(s.ctx, Stream, s.step.At, visit)
+		}
 		more = err == full
 		if errors.Is(err, streams.ErrAnew) && s.anew == "" {
 			return s.readAnew()
@@ -262,7 +290,12 @@ func (s *round) fetch(items []item) (err error) {
 	for k := range items {
 		part := &items[k]
 		if !part.Large.IsZero() {
-			if part.lines, err = s.Streams.Large(s.ctx, Stream, part.Large); err != nil {
+			part.lines, err = s.Streams.Large(s.ctx, Stream, part.Large)
+			if streams.Unreadable(err) && s.Lost != nil {
+				s.Lost(err)
+				err = nil
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -274,7 +307,7 @@ func (s *round) fetch(items []item) (err error) {
 			if err == nil {
 				_, err = s.Store.Adopt(&later, text)
 			}
-			if err != nil && !errors.Is(err, share.ErrMissing) { // missing: an erasure was cut short
+			if err != nil && !streams.Unreadable(err) { // missing: an erasure was cut short
 				return err
 			}
 		}

@@ -47,66 +47,109 @@ type shelf struct {
 	gen    int
 	last   int // the newest pack
 	to     int // the last text in it
+	newest int // text of the stream, where it is known
 }
 
-// shelf returns the packs of a stream.
-func (s *Streams) shelf(ctx context.Context, stream string) (h shelf, err error) {
+// shelf returns the packs of a stream, whose generation is known to be at least so high.
+func (s *Streams) shelf(ctx context.Context, stream string, atLeast int) (h shelf, err error) {
 	h = shelf{Streams: s, stream: stream}
 	if h.gen, err = s.Newest(ctx, generations(stream), 0); err != nil {
 		return h, err
 	}
+	h.gen = max(h.gen, atLeast)
 	h.name = packs(stream, h.gen)
-	if h.last, err = s.Newest(ctx, h.name, 0); err != nil || h.last == 0 {
+	if h.last, err = s.Newest(ctx, h.name, 0); err != nil {
 		return h, err
 	}
-	packed, err := h.pack(ctx, h.last)
-	h.to = packed.To
-	return h, err
+	var packed pack
+	for k := h.last; k > 0 && h.to == 0; k-- { // newer ones cannot be read
+		packed, err = h.pack(ctx, k)
+		if err != nil && !passable(err) {
+			return h, err
+		}
+		h.to = packed.To
+	}
+	return h, nil
 }
 
 func (h *shelf) pack(ctx context.Context, k int) (packed pack, err error) {
 	text, err := h.Get(ctx, h.name, k)
+	var texts [][]byte
 	if err == nil {
-		packed.texts, err = Split(text, &packed)
-	}
-	if err == nil && len(packed.texts) != packed.To-packed.From+1 {
-		err = ErrDamaged
+		texts, err = Split(text, &packed)
+		isWhole := err == nil && len(texts) == packed.To-packed.From+1
+		if !isWhole {
+			err = ErrDamaged
+		}
 	}
 	if err != nil {
-		err = fmt.Errorf("read pack %d of %s: %w", k, h.stream, err)
+		return pack{}, fmt.Errorf("read pack %d of %s: %w", k, h.stream, err)
+	}
+	packed.texts = texts
+	return packed, nil
+}
+
+// readable returns the first pack at k or behind it that can be read; the last one that can is at h.to.
+func (h *shelf) readable(ctx context.Context, k int) (packed pack, err error) {
+	for ; k <= h.last; k++ {
+		packed, err = h.pack(ctx, k)
+		if err == nil || !passable(err) {
+			break
+		}
 	}
 	return packed, err
 }
 
-// scan is Scan of the texts in packs.
-func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte) error) (int, error) {
+// scan is Each of the texts in packs, up to h.to.
+func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte, error) error) (int, error) {
 	var err error
 	first := 1 + sort.Search(h.last-1, func(before int) bool { // the first pack that has a text wanted
 		if after == 0 || err != nil {
 			return true
 		}
 		var packed pack
-		packed, err = h.pack(ctx, before+1)
+		packed, err = h.readable(ctx, before+1)
+		if passable(err) {
+			err = nil
+			return true
+		}
 		return packed.To > after
 	})
 	if err != nil {
 		return after, err
 	}
+	var lost error
 	for k := first; k <= h.last && after < h.to; k++ {
 		p, err := h.pack(ctx, k)
+		if err == nil && p.To > h.newest {
+			err = fmt.Errorf("read pack %d of %s: %w", k, h.stream, ErrDamaged)
+		}
+		if passable(err) {
+			lost = err
+			continue
+		}
 		if err != nil {
 			return after, err
+		}
+		if p.From > after+1 && lost == nil {
+			lost = fmt.Errorf("read the texts before pack %d of %s: %w", k, h.stream, ErrDamaged)
+		}
+		for n := after + 1; n < p.From; n++ {
+			if err := f(n, nil, lost); err != nil {
+				return n - 1, err
+			}
+			after = n
 		}
 		for i, text := range p.texts {
 			n := p.From + i
 			if n <= after {
 				continue
 			}
-			if err := f(n, text); err != nil {
+			if err := f(n, text, nil); err != nil {
 				return after, err
 			}
+			after = n
 		}
-		after = p.To
 	}
 	return after, nil
 }
@@ -136,7 +179,7 @@ func (h *shelf) close(ctx context.Context, packed *pack) error {
 // Pack gathers the texts of a stream up to a number that no pack holds yet. Then the store forgets them, except texts
 // that keep wants. Any host may call it at any time: texts never change, and packs that miss a Rewrite are dropped.
 func (s *Streams) Pack(ctx context.Context, stream string, upto int, keep func(text []byte) bool) error {
-	h, err := s.shelf(ctx, stream)
+	h, err := s.shelf(ctx, stream, 0)
 	if err != nil {
 		return err
 	}
@@ -193,13 +236,57 @@ func (s *Streams) dropOlder(ctx context.Context, stream string) error {
 	return nil
 }
 
-// Rewrite replaces each text of a stream before its newest one by f of it, and leaves nothing of the old ones, except
-// texts that keep wants. It returns the generation of the packs. After an error the caller calls it again. No other
-// host may write the stream meanwhile.
+// What the text of a generation says: why packs were made anew.
+const (
+	Erased = "packs were made anew\n" // readers forget what they have
+	Mended = "packs were mended\n"    // readers have the same texts
+)
+
+// mended returns ErrAnew unless all generations between two were Mended.
+func (s *Streams) mended(ctx context.Context, stream string, from, to int) error {
+	for gen := from + 1; gen <= to; gen++ {
+		text, err := s.Get(ctx, generations(stream), gen)
+		if err != nil && !Unreadable(err) {
+			return err
+		}
+		if string(text) != Mended {
+			return ErrAnew
+		}
+	}
+	return nil
+}
+
+// search finds packs of a generation that is not told any more.
+func (h *shelf) search(ctx context.Context) error {
+	if h.gen+h.last > 0 {
+		return nil
+	}
+	if _, err := h.Get(ctx, h.stream, 1); !errors.Is(err, share.ErrMissing) {
+		return nil
+	}
+	all, err := h.List(ctx, generations(h.stream)+"/")
+	newest := 0
+	for _, name := range all {
+		gen, _ := strconv.Atoi(path.Base(name)) // 0 for any other name
+		newest = max(newest, gen)
+	}
+	if err == nil && newest > 0 {
+		*h, err = h.shelf(ctx, h.stream, newest)
+	}
+	return err
+}
+
+// Rewrite replaces the texts of a stream before its newest one, and leaves nothing of the old ones, except texts that
+// keep wants. f returns a text anew, behind as many that stand for lost ones, which were Unreadable before it. why is
+// Erased or Mended. It returns the generation of the packs. After an error the caller calls it again. No other host may
+// write the stream meanwhile.
 func (s *Streams) Rewrite(
-	ctx context.Context, stream string, keep func([]byte) bool, f func(text []byte) ([]byte, error),
+	ctx context.Context, stream string, why func() string, keep func([]byte) bool, f func(lost int, text []byte) ([][]byte, error),
 ) (gen int, err error) {
-	old, err := s.shelf(ctx, stream)
+	old, err := s.shelf(ctx, stream, 0)
+	if err == nil {
+		err = old.search(ctx)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -212,23 +299,37 @@ func (s *Streams) Rewrite(
 		return old.gen, err
 	}
 	var packed pack
-	kept := map[int]bool{}
-	_, err = s.Scan(ctx, stream, At{}, func(n int, text []byte) error {
-		if n >= newest {
+	kept, lost := map[int]bool{}, 0
+	_, err = s.Each(ctx, stream, At{}, func(n int, text []byte, err error) error {
+		if n > newest {
+			return nil
+		}
+		if err != nil {
+			lost++
 			return nil
 		}
 		kept[n] = keep(text)
-		now, err := f(text)
-		if err == nil {
-			err = h.put(ctx, &packed, n, now)
+		now, err := f(lost, text)
+		if err == nil && len(now) != lost+1 {
+			err = fmt.Errorf("%d texts stand for %d", len(now), lost+1)
 		}
+		for k, text := range now {
+			number := n - lost + k
+			if err == nil && number < newest {
+				err = h.put(ctx, &packed, number, text)
+			}
+		}
+		lost = 0
 		return err
 	})
+	if err == nil && lost > 0 {
+		err = fmt.Errorf("rewrite %s: %w", stream, ErrDamaged) // its newest text
+	}
 	if err == nil {
 		err = h.close(ctx, &packed)
 	}
 	if err == nil {
-		err = s.Create(ctx, generations(stream), h.gen, []byte("packs were made anew\n"))
+		err = s.Create(ctx, generations(stream), h.gen, []byte(why()))
 	}
 	if err != nil {
 		return old.gen, err

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"lethe/agent/share"
 	"lethe/blobs"
@@ -32,6 +33,8 @@ type Host struct {
 type Streams struct {
 	share.Store
 	Keys *Keys // nil: texts are stored as they are
+
+	opens atomic.Bool // the keys have opened a text, so they are those of the home
 
 	salted sync.Mutex
 	secret []byte // in the names of large texts, once it is known
@@ -80,10 +83,12 @@ func (s *Streams) Get(ctx context.Context, stream string, n int) ([]byte, error)
 	if err == nil {
 		data, err = s.Keys.opened(data)
 		text, ours := bytes.CutPrefix(data, head(stream, n))
-		if err == nil && !ours {
-			err = errors.New("it is another text")
-		}
-		if err != nil && !errors.Is(err, ErrKey) {
+		switch {
+		case err == nil && ours:
+			s.opens.Store(true)
+		case err == nil:
+			err = fmt.Errorf("%w: it is another text", ErrDamaged)
+		case s.opens.Load() || !errors.Is(err, ErrKey):
 			err = fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		data = text
@@ -104,20 +109,66 @@ type At struct {
 // stream from its beginning.
 var ErrAnew = errors.New("the stream was made anew")
 
+// Unreadable reports whether an error says that a text is missing or damaged, and not that the store is away.
+func Unreadable(err error) bool {
+	missing := errors.Is(err, share.ErrMissing) || errors.Is(err, ErrLess)
+	return missing || errors.Is(err, ErrDamaged) || errors.Is(err, share.ErrDamaged)
+}
+
+// passable reports whether Each goes on behind a text. A text that no key opens may be damaged, if keys open others.
+func passable(err error) bool { return Unreadable(err) || errors.Is(err, ErrKey) }
+
 // Scan calls f for each text of a stream behind a place, in order, and returns the place of the last one.
 func (s *Streams) Scan(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
+	return s.Each(ctx, stream, from, strictly(f))
+}
+
+func strictly(f func(n int, text []byte) error) func(int, []byte, error) error {
+	return func(n int, text []byte, err error) error {
+		if err == nil {
+			err = f(n, text)
+		}
+		return err
+	}
+}
+
+// Each is Scan that calls f also for each text that is Unreadable, with its error.
+func (s *Streams) Each(
+	ctx context.Context, stream string, from At, f func(n int, text []byte, err error) error,
+) (At, error) {
+	var locked error
+	at, err := s.each(ctx, stream, from, func(n int, text []byte, err error) error {
+		if errors.Is(err, ErrKey) {
+			locked = err
+		}
+		return f(n, text, err)
+	})
+	if err == nil && locked != nil && !s.opens.Load() {
+		err = locked
+	}
+	return at, err
+}
+
+func (s *Streams) each(
+	ctx context.Context, stream string, from At, f func(n int, text []byte, err error) error,
+) (At, error) {
 	newest, err := s.newestBehind(ctx, stream, from)
 	if err != nil || newest <= from.N {
 		return from, err
 	}
-	h, err := s.shelf(ctx, stream)
+	h, err := s.shelf(ctx, stream, from.Gen)
+	if err == nil && from.N == 0 {
+		err = h.search(ctx)
+	}
 	if err != nil {
 		return from, err
 	}
 	if from.N > 0 && from.Gen != h.gen {
-		return from, fmt.Errorf("read %s: %w", stream, ErrAnew)
+		if err := s.mended(ctx, stream, from.Gen, h.gen); err != nil {
+			return from, fmt.Errorf("read %s: %w", stream, err)
+		}
 	}
-	from.Gen = h.gen
+	from.Gen, h.newest = h.gen, newest
 	if h.to > from.N {
 		if from.N, err = h.scan(ctx, from.N, f); err != nil {
 			return from, err
@@ -134,7 +185,7 @@ func (s *Streams) ScanLately(
 	if err != nil {
 		return from, err
 	}
-	return s.scanOn(ctx, stream, from, newest, f)
+	return s.scanOn(ctx, stream, from, newest, strictly(f))
 }
 
 // ErrLess says that the store has less than it had.
@@ -158,7 +209,7 @@ func (s *Streams) Holds(ctx context.Context, stream string, n int) error {
 	if !errors.Is(err, share.ErrMissing) {
 		return err
 	}
-	h, err := s.shelf(ctx, stream)
+	h, err := s.shelf(ctx, stream, 0)
 	if err == nil && h.to < n {
 		err = fmt.Errorf("look for text %d of %s: %w", n, stream, ErrLess)
 	}
@@ -166,21 +217,24 @@ func (s *Streams) Holds(ctx context.Context, stream string, n int) error {
 }
 
 func (s *Streams) scanOn(
-	ctx context.Context, stream string, from At, newest int, f func(n int, text []byte) error,
+	ctx context.Context, stream string, from At, newest int, f func(n int, text []byte, err error) error,
 ) (At, error) {
-	for ; from.N < newest; from.N++ {
+	for looked := false; from.N < newest; from.N++ {
 		n := from.N + 1
 		text, err := s.Get(ctx, stream, n)
-		if errors.Is(err, share.ErrMissing) { // it was packed meanwhile
-			if h, herr := s.shelf(ctx, stream); herr == nil && h.to >= n {
-				return s.Scan(ctx, stream, from, f)
+		if errors.Is(err, share.ErrMissing) && !looked { // it was packed meanwhile
+			if h, herr := s.shelf(ctx, stream, from.Gen); herr == nil && h.to >= n {
+				return s.each(ctx, stream, from, f)
 			}
+			looked = true
+		}
+		if errors.Is(err, share.ErrMissing) {
 			err = fmt.Errorf("read text %d of %s: %w: it is missing", n, stream, ErrDamaged)
 		}
-		if err == nil {
-			err = f(n, text)
+		if err != nil && !passable(err) {
+			return from, err
 		}
-		if err != nil {
+		if err = f(n, text, err); err != nil {
 			return from, err
 		}
 	}

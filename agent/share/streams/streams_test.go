@@ -221,9 +221,9 @@ func TestPackedWhileScanned(t *testing.T) {
 
 // A Rewrite may be cut short at any call: done again, all is as it was to become, and nothing is left of what it was.
 func TestRewriteCutShort(t *testing.T) {
-	shout := func(text []byte) ([]byte, error) { return append([]byte("!"), text...), nil }
-	once := func(text []byte) ([]byte, error) {
-		return append([]byte("!"), bytes.TrimPrefix(text, []byte("!"))...), nil
+	shout := func(_ int, text []byte) ([][]byte, error) { return [][]byte{append([]byte("!"), text...)}, nil }
+	once := func(_ int, text []byte) ([][]byte, error) {
+		return [][]byte{append([]byte("!"), bytes.TrimPrefix(text, []byte("!"))...)}, nil
 	}
 	want := append(strings.Split("!1 !2 !3 !4 !5 !6 !7 !8 !9", " "), "10")
 	for cut := 1; ; cut++ {
@@ -238,11 +238,11 @@ func TestRewriteCutShort(t *testing.T) {
 			}
 			return true, nil
 		}
-		_, err := s.Rewrite(t.Context(), "lives/a", never, shout)
+		_, err := s.Rewrite(t.Context(), "lives/a", why, never, shout)
 		store.Fault = nil
 		whole := err == nil
 		if !whole {
-			_, err = s.Rewrite(t.Context(), "lives/a", never, once)
+			_, err = s.Rewrite(t.Context(), "lives/a", why, never, once)
 			lethetest.Must(t, err)
 		}
 		got, at := texts(t, s, "lives/a", At{})
@@ -270,7 +270,7 @@ func TestRewriteCutShort(t *testing.T) {
 // A stream may be rewritten at any call of another host that packs it: no pack of what it was stays. If that host is
 // killed, it stays until the next Pack.
 func TestRewrittenWhilePacked(t *testing.T) {
-	erase := func([]byte) ([]byte, error) { return []byte("!"), nil }
+	erase := func(int, []byte) ([][]byte, error) { return [][]byte{[]byte("!")}, nil }
 	for at, rewritten := 1, true; rewritten; at++ {
 		for killed, whole := at, false; !whole; killed++ {
 			s, store := newStreams(t)
@@ -280,7 +280,7 @@ func TestRewrittenWhilePacked(t *testing.T) {
 			fault = func(string, string, int) (bool, error) {
 				if calls++; calls == at {
 					store.Fault = nil
-					_, err := s.Rewrite(t.Context(), "rooms", never, erase)
+					_, err := s.Rewrite(t.Context(), "rooms", why, never, erase)
 					lethetest.Must(t, err)
 					store.Fault = fault
 				}
@@ -345,5 +345,89 @@ func TestBookOfAnotherStore(t *testing.T) {
 	b.File = lethetest.Dir(t) // what cannot be read is not looked at
 	if err := b.Pull(t.Context(), nothing); !errors.Is(err, durable.ErrNotRegular) || strings.Contains(err.Error(), "JSON") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func why() string { return Erased }
+
+// A text, a pack or the number of the generation of packs that is lost takes no other text away, and what is mended is
+// read on by hosts that had read it before.
+func TestLostTexts(t *testing.T) {
+	packed := func(t *testing.T) (*Streams, *memstore.Store, At) {
+		s, store := newStreams(t)
+		fill(t, s, "lives/a", 1, 12)
+		for _, upto := range []int{3, 6, 9} {
+			lethetest.Must(t, s.Pack(t.Context(), "lives/a", upto, never))
+		}
+		_, at := texts(t, s, "lives/a", At{})
+		return s, store, at
+	}
+	each := func(s *Streams) (got string) {
+		_, err := s.Each(t.Context(), "lives/a", At{}, func(n int, text []byte, err error) error {
+			if err != nil && !Unreadable(err) {
+				return err
+			}
+			if err != nil {
+				text = []byte("-")
+			}
+			got += string(text) + " "
+			return nil
+		})
+		lethetest.Must(t, err)
+		return got
+	}
+	for stream, numbers := range map[string]map[int]string{
+		"lives/a": {10: "1 2 3 4 5 6 7 8 9 - 11 12 ", 12: "1 2 3 4 5 6 7 8 9 10 11 "},
+		"lives/a/packs/0": {1: "- - - 4 5 6 7 8 9 10 11 12 ", 2: "1 2 3 - - - 7 8 9 10 11 12 ",
+			3: "1 2 3 4 5 6 - - - 10 11 12 "},
+	} {
+		for n, want := range numbers {
+			for _, damaged := range []bool{false, true} {
+				s, store, at := packed(t)
+				if damaged {
+					text := store.Bytes(stream, n)
+					text[len(text)/2] ^= 1
+					store.Set(stream, n, text)
+				} else {
+					store.Remove(stream, n)
+				}
+				if damaged && n == 12 {
+					want += "- "
+				}
+				if got := each(s); got != want {
+					t.Errorf("%s %d is lost (damaged: %v): %q, want %q", stream, n, damaged, got, want)
+				}
+				if _, err := s.Scan(t.Context(), "lives/a", At{}, func(int, []byte) error { return nil }); n < 12 && err == nil {
+					t.Errorf("%s %d is lost, and nobody told", stream, n)
+				}
+				fill(t, s, "lives/a", 13, 14)
+				mend := func(lost int, text []byte) (all [][]byte, err error) {
+					for range lost {
+						all = append(all, []byte("mended"))
+					}
+					return append(all, text), nil
+				}
+				_, err := s.Rewrite(t.Context(), "lives/a", func() string { return Mended }, never, mend)
+				lethetest.Must(t, err)
+				if got := each(s); strings.Contains(got, "-") || len(strings.Fields(got)) != 14 {
+					t.Errorf("mended: %q", got)
+				}
+				if got, _ := texts(t, s, "lives/a", at); !slices.Equal(got, []string{"13", "14"}) {
+					t.Errorf("who had read it goes on with %q", got)
+				}
+			}
+		}
+	}
+	s, store, at := packed(t)
+	fill(t, s, "lives/a", 13, 13)
+	_, err := s.Rewrite(t.Context(), "lives/a", why, never, func(_ int, text []byte) ([][]byte, error) { return [][]byte{text}, nil })
+	lethetest.Must(t, err)
+	store.Remove("lives/a/packs", 1)
+	if got := each(s); got != "1 2 3 4 5 6 7 8 9 10 11 12 13 " {
+		t.Errorf("without the generation: %q", got)
+	}
+	at.N, at.Gen = 12, 1
+	if got, _ := texts(t, s, "lives/a", at); !slices.Equal(got, []string{"13"}) {
+		t.Errorf("who knows the generation reads on %q", got)
 	}
 }

@@ -152,4 +152,11 @@ func (s *Store) Set(stream string, n int, data []byte) {
 	s.streams[stream][n] = data
 }
 
+// Remove forgets a text, as a hand or a rule of the bucket does.
+func (s *Store) Remove(stream string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.streams[stream], n)
+}
+
 func (s *Store) Close() error { return nil }
