@@ -38,17 +38,19 @@ type Home struct {
 // Open makes the directory and its fixed parts where they are missing, and
 // restores permissions that somebody has changed, also of the rooms.
 // A home of an older format gets this one's; one of a newer format is refused with ErrNewer.
-func Open(dir string) (Home, error) {
+func Open(dir string) (Home, error) { return open(dir, Format) }
+
+func open(dir string, formatOf func(string) (int, error)) (Home, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return Home{}, fmt.Errorf("open home %s: %w", dir, err)
 	}
 	h := Home{Dir: abs}
-	if _, err := Format(abs); err != nil && !errors.Is(err, fs.ErrPermission) { // which is mended next
+	if _, err := formatOf(abs); err != nil && !errors.Is(err, fs.ErrPermission) { // which is mended next
 		return Home{}, err
 	}
 	h.Restored = Shorten(append(h.Restore(h.Dir, homeParts...), h.Restore(h.Chats())...))
-	format, err := Format(abs)
+	format, err := formatOf(abs)
 	if err != nil {
 		return Home{}, err
 	}

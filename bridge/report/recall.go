@@ -64,8 +64,10 @@ func moment(what, text string, now time.Time) (time.Time, error) {
 	if n, err := strconv.ParseUint(text[:last], 10, 20); err == nil && unit > 0 {
 		return time.Unix(now.Unix()-int64(n)*unit, 0), nil
 	}
-	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04", time.DateTime, time.RFC3339} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+	const minutes, seconds = "2006-01-02T15:04", "2006-01-02T15:04:05"
+	daytime := strings.Replace(text, " ", "T", 1)
+	for _, layout := range []string{time.DateOnly, minutes, seconds, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, daytime, time.Local); err == nil {
 			return t, nil
 		}
 	}

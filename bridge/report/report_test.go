@@ -88,3 +88,13 @@ func TestAgentsOfHosts(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
+
+// A moment is read as docs write it, by the clock of this machine.
+func TestMomentToTheMinute(t *testing.T) {
+	for _, text := range []string{"2026-01-20T12:57", "2026-01-20 12:57", "2026-01-20T12:57:00", "2026-01-20 12:57:00"} {
+		when, err := ParseMoment(text, time.Now())
+		if want := time.Date(2026, 1, 20, 12, 57, 0, 0, time.Local); err != nil || !when.At.Equal(want) {
+			t.Errorf("%s is %v, %v", text, when.At, err)
+		}
+	}
+}

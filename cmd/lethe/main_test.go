@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -54,7 +55,7 @@ func rehearse() {
 
 // Environment of the program under test.
 const (
-	// killAt is a write to die at, "before:17" or "after:17"; the first is 1.
+	// killAt is a write to die at, "before:17" or "after:17"; the first is 1. With "fails:17" it fails, and all behind it.
 	killAt = "LETHE_TEST_KILL_AT"
 	// hangWhen is a file: when it is there, writes do not come back.
 	hangWhen = "LETHE_TEST_HANG_WHEN"
@@ -90,6 +91,10 @@ func armFault() {
 		}
 		if _, err := os.Stat(hang); hang != "" && err == nil {
 			select {}
+		}
+		var from int64
+		if _, err := fmt.Sscanf(at, "fails:%d", &from); err == nil && n >= from && stage == durable.Before && !strings.Contains(path, "/store/") {
+			return syscall.EIO
 		}
 		if at == fmt.Sprintf("%s:%d", stage, n) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -203,6 +203,9 @@ func TestCopyOfTheHome(t *testing.T) {
 	}
 }
 
+// noLoss is for stores that have lost nothing.
+func noLoss(t testing.TB) func(error) { return func(what error) { t.Errorf("lost: %v", what) } }
+
 // A home comes back from the store: all of it from silent hosts, nothing from those that are there, or as it was at a time.
 func TestRestore(t *testing.T) {
 	timed(t, func(t *testing.T) {
@@ -227,13 +230,13 @@ func TestRestore(t *testing.T) {
 		var got []Restored
 		tell := func(r Restored) { got = append(got, r) }
 		b := a.beside("b")
-		lethetest.Must(t, b.Restore(t.Context(), tell))
+		lethetest.Must(t, b.Restore(t.Context(), tell, noLoss(t)))
 		if len(got) != 1 || got[0].Here {
 			t.Errorf("restored from a host that is there: %+v", got)
 		}
 		lethetest.Holds(t, chat.Path(b.home.Dir, "dev"), string(line)+string(line))
 		kill()
-		lethetest.Must(t, b.Restore(t.Context(), tell))
+		lethetest.Must(t, b.Restore(t.Context(), tell, noLoss(t)))
 		log := lethetest.Read(t, b.home.Identity(ada.Self, "ada").LIFE())
 		if rest, is := strings.CutPrefix(log, lethetest.Read(t, ada.LIFE())); !got[1].Here || !is ||
 			!strings.Contains(rest, "received custody=1") {
@@ -241,7 +244,7 @@ func TestRestore(t *testing.T) {
 		}
 
 		c := a.beside("c")
-		lethetest.Must(t, c.RestoreAt(t.Context(), c.store, then, tell))
+		lethetest.Must(t, c.RestoreAt(t.Context(), c.store, then, tell, noLoss(t)))
 		lethetest.Holds(t, chat.Path(c.home.Dir, "dev"), string(line))
 		there := c.home.Identity(ada.Self, "ada")
 		c.home.Shared = nil

@@ -42,9 +42,23 @@ func restored(life Life, err error) Restored {
 	return Restored{Life: life, Here: true}
 }
 
+// pardon has lost called for each text that the store has lost, which what is restored goes without.
+func (s *Cluster) pardon(lost func(what error)) (end func(), err error) {
+	err = s.connect()
+	s.rooms.Lost = lost
+	s.lives.Lost = func(id home.Identity, what error) { lost(fmt.Errorf("%s: %w", id.Name, what)) }
+	return func() { s.rooms.Lost, s.lives.Lost = nil, nil }, err
+}
+
 // Restore brings the rooms of the home to this host, and has the lives of silent hosts go on here. A host that says
-// that it is there keeps its lives. tell is called for each life.
-func (s *Cluster) Restore(ctx context.Context, tell func(Restored)) error {
+// that it is there keeps its lives. tell is called for each life, and lost for each text that the store has lost: the
+// home goes on without it. After an error it is called again.
+func (s *Cluster) Restore(ctx context.Context, tell func(Restored), lost func(what error)) error {
+	end, err := s.pardon(lost)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if err := s.Sync(ctx); err != nil {
 		return err
 	}
@@ -76,13 +90,18 @@ func (s *Cluster) Restore(ctx context.Context, tell func(Restored)) error {
 }
 
 // RestoreAt brings the home as it was at a time into a directory that shares nothing: its hosts go on with theirs. tell
-// is called for each life. A life that was removed since is a failure only where no other one is restored.
-func (s *Cluster) RestoreAt(ctx context.Context, store *blobs.Store, at time.Time, tell func(Restored)) error {
-	if err := s.connect(); err != nil {
+// is called for each life, and lost for each text that the store has lost. A life that was removed since is a failure
+// only where no other one is restored.
+func (s *Cluster) RestoreAt(
+	ctx context.Context, store *blobs.Store, at time.Time, tell func(Restored), lost func(what error),
+) error {
+	end, err := s.pardon(lost)
+	if err != nil {
 		return err
 	}
+	defer end()
 	var then roster
-	err := s.rooms.Restore(ctx, at, func(room string, lines []byte) {
+	err = s.rooms.Restore(ctx, at, func(room string, lines []byte) {
 		if room == rosterRoom {
 			then.add(lines)
 		}

@@ -234,7 +234,7 @@ func TestRestoreWithoutTheRemoved(t *testing.T) {
 	lethetest.Must(t, a.home.Remove(a.store, bob))
 	c := a.beside("c")
 	got := map[string]Restored{}
-	lethetest.Must(t, c.RestoreAt(t.Context(), c.store, then, func(r Restored) { got[r.Name] = r }))
+	lethetest.Must(t, c.RestoreAt(t.Context(), c.store, then, func(r Restored) { got[r.Name] = r }, noLoss(t)))
 	if !got["ada"].Here || got["bob"].Here || !strings.Contains(got["bob"].Why, "it was removed") {
 		t.Errorf("%+v", got)
 	}

@@ -98,11 +98,30 @@ func (c *Tenure) settle(ctx context.Context) error {
 	if err := c.settleFiles(ctx, state); err != nil {
 		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
 	}
+	c.cutBack(state, log.Last())
 	c.at.Stale, c.at.Unsaved = nil, nil
 	if err := c.save(); err != nil {
 		return err
 	}
 	return c.lives.Home.Link(c.id)
+}
+
+// cutBack tells if rooms have lines of the identity that are newer than its log: the store has lost newest segments.
+func (c *Tenure) cutBack(state *mind.State, newest life.Append) {
+	if len(newest) == 0 {
+		return
+	}
+	end := newest[len(newest)-1].At
+	for room := range state.Rooms {
+		lines, _, _, _ := chat.Tail(c.lives.Home.Room(room), 50) // who reads the room tells of an error
+		for _, line := range lines {
+			if line.By(c.id.Name) && line.At.After(end) {
+				c.lose(fmt.Errorf("room %s has lines of %s since %s, of which its life does not know: the newest segments "+
+					"are missing", room, c.id.Name, end.UTC().Format(time.DateTime+"Z")))
+				break
+			}
+		}
+	}
 }
 
 // settleFiles makes the soul, the links to rooms and the workspace.
@@ -123,8 +142,8 @@ func (c *Tenure) settleFiles(ctx context.Context, state *mind.State) error {
 		return nil
 	}
 	err = c.workspace.restore(list, c.at.Stale, func(hash blobs.Hash) ([]byte, error) { return c.large(ctx, hash) })
-	if errors.Is(err, share.ErrMissing) {
-		c.lives.Log.Warn("the store lacks files of the workspace", "identity", c.id.Name, "error", err)
+	if streams.Unreadable(err) {
+		c.lose(fmt.Errorf("files of the workspace: %w", err))
 		return nil
 	}
 	return err

@@ -4,14 +4,18 @@ package restore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/share/hosts"
+	"lethe/agent/share/streams"
 	"lethe/blobs"
 	"lethe/bridge/report"
 	"lethe/cmd/lethe/cli"
@@ -25,29 +29,69 @@ type Options struct {
 	Plain   bool   // the store is not encrypted
 }
 
-// Run makes a home, in the directory of --home, from the store at url. The directory is missing or empty before.
+// Run makes a home, in the directory of --home, from the store at url. The directory is missing or empty before, or an
+// earlier Run was cut short: then it goes on. Nobody else opens the home before its end.
 func Run(ctx context.Context, app *cli.App, url string, options Options) error {
 	dir, err := app.Dir()
 	if err != nil {
 		return err
 	}
-	left, err := os.ReadDir(dir)
-	isMissing := errors.Is(err, fs.ErrNotExist)
-	isEmpty := err == nil && len(left) == 0
-	if !isMissing && !isEmpty {
-		return exit.Hint(exit.Usagef("restore: %s is there already", dir), "name a new directory with --home")
-	}
 	at, err := parseTime(options.At)
 	if err != nil {
 		return err
 	}
-	here, err := restoreInto(ctx, app, dir, hosts.Config{URL: url, Plain: options.Plain}, options.KeyFile, at)
-	if err != nil && here == 0 {
+	how := "lethe restore " + url
+	if !at.IsZero() {
+		how += " --at " + at.Format(time.RFC3339)
+	}
+	was, err := home.Making(dir)
+	if err != nil {
+		return err
+	}
+	goesOn := was == how
+	left, err := os.ReadDir(dir)
+	isMissing := errors.Is(err, fs.ErrNotExist)
+	isEmpty := err == nil && !slices.ContainsFunc(left, func(entry os.DirEntry) bool {
+		return !strings.HasPrefix(entry.Name(), ".tmp-") // a Run that was cut short at its beginning
+	})
+	if !isMissing && !isEmpty && !goesOn {
+		why := exit.Usagef("restore: %s is there already", dir)
+		if was != "" {
+			why = exit.Usagef("restore: in %s %s was cut short", dir, was)
+		}
+		return exit.Hint(why, "name a new directory with --home")
+	}
+	if goesOn && !at.IsZero() { // which changes nothing in the store
+		if err := empty(dir, left); err != nil {
+			return err
+		}
+	}
+	made, err := home.Make(dir, how)
+	if err != nil {
+		return err
+	}
+	restoring := &restoring{app: app, home: made, conf: hosts.Config{URL: url, Plain: options.Plain}}
+	err = restoring.run(ctx, options.KeyFile, at)
+	switch {
+	case err == nil:
+		return restoring.end()
+	case !restoring.began && !goesOn:
 		return errors.Join(err, os.RemoveAll(dir)) // it is no home
 	}
-	app.Note("not in the store, since each host has its own: config.toml but its limits of money, skills/, hooks/, bin/, " +
-		"titles of rooms, MCP servers with their logins, and keys: bring these and keys.env from the old machine")
-	return err
+	return exit.Hint(err, "restore it again, and it goes on; or remove %s/restoring, and what is there is the home", dir)
+}
+
+// empty removes what is in a directory, but for the file that says that a home is made there.
+func empty(dir string, all []os.DirEntry) error {
+	for _, entry := range all {
+		if home.IsMaking(entry.Name()) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parseTime reads a time; "" is the zero time.
@@ -62,61 +106,87 @@ func parseTime(text string) (time.Time, error) {
 	return moment.At, err
 }
 
-// restoreInto makes a home in dir, as it was at a time, if at is not zero. It returns the number of identities that
-// go on here, also with an error. keyFile has the key of the store; for "" a person types it.
-func restoreInto(
-	ctx context.Context, app *cli.App, dir string, conf hosts.Config, keyFile string, at time.Time,
-) (here int, err error) {
-	if !conf.Plain {
-		key, err := readKey(app, keyFile)
-		if err != nil {
-			return 0, err
-		}
-		if err := hosts.PutKey(dir, key); err != nil {
-			return 0, err
-		}
-	}
-	made, err := home.Open(dir)
-	if err != nil {
-		return 0, err
-	}
-	store, err := blobs.Open(made.Blobs())
-	if err != nil {
-		return 0, err
-	}
-	shared := hosts.New(&made, conf, store, app.LogTo(app.Err))
-	defer shared.Close()
-	tell := func(restored hosts.Restored) {
-		if restored.Here {
-			here++
-			app.Event("restored", made.Identity(restored.Self, restored.Name))
-		} else {
-			app.Warn("%s: %s", restored.Name, restored.Why)
-		}
-	}
-	if at.IsZero() {
-		err = restoreShared(ctx, made, shared, conf, tell)
-		return here, err
-	}
-	if err := shared.RestoreAt(ctx, store, at, tell); err != nil {
-		return here, err
-	}
-	app.Note("this home is as it was at %s, and shares nothing: its hosts go on with theirs", app.At(at))
-	return here, os.RemoveAll(filepath.Join(made.Dir, "share"))
+// restoring is one Run.
+type restoring struct {
+	app  *cli.App
+	home home.Home
+	conf hosts.Config
+	lost int // texts that the store has lost
+
+	began bool // lives may have been taken
 }
 
-// restoreShared restores a home that goes on sharing.
-func restoreShared(
-	ctx context.Context, made home.Home, shared *hosts.Cluster, conf hosts.Config, tell func(hosts.Restored),
-) error {
-	settings := map[string]any{"share.url": conf.URL}
-	if conf.Plain {
-		settings["share.plain"] = true
-	}
-	if err := config.Set(made.Dir, settings); err != nil {
+// run restores the home as it was at a time, if at is not zero. keyFile has the key of the store; for "" a person types
+// it.
+func (r *restoring) run(ctx context.Context, keyFile string, at time.Time) error {
+	if err := r.putKey(keyFile); err != nil {
 		return err
 	}
-	return shared.Restore(ctx, tell)
+	store, err := blobs.Open(r.home.Blobs())
+	if err != nil {
+		return err
+	}
+	shared := hosts.New(&r.home, r.conf, store, r.app.LogTo(r.app.Err))
+	defer shared.Close()
+	if at.IsZero() {
+		settings := map[string]any{"share.url": r.conf.URL}
+		if r.conf.Plain {
+			settings["share.plain"] = true
+		}
+		if err := config.Set(r.home.Dir, settings); err != nil {
+			return err
+		}
+		r.began = true
+		err := shared.Restore(ctx, r.tell, r.lose)
+		if errors.Is(err, home.ErrNotFound) || errors.Is(err, streams.ErrKey) {
+			r.began = false // nothing is there
+		}
+		return err
+	}
+	if err := shared.RestoreAt(ctx, store, at, r.tell, r.lose); err != nil {
+		return err
+	}
+	r.app.Note("this home is as it was at %s, and shares nothing: its hosts go on with theirs",
+		at.Format("Mon 2006-01-02 15:04:05 MST (-07:00)"))
+	return os.RemoveAll(filepath.Join(r.home.Dir, "share"))
+}
+
+// end lets everybody open the home. The error says if it is not whole.
+func (r *restoring) end() error {
+	r.app.Note("not in the store, since each host has its own: config.toml but its limits of money, skills/, hooks/, bin/, " +
+		"titles of rooms, MCP servers with their logins, and keys: bring these and keys.env from the old machine")
+	if err := r.home.Made(); err != nil || r.lost == 0 {
+		return err
+	}
+	err := fmt.Errorf("restore: %w: the home is there without what the store has lost: %d", home.ErrCorrupt, r.lost)
+	return exit.Hint(err, "%s says what that means for it, and --repair has lives go on",
+		r.app.Lethe("check"))
+}
+
+func (r *restoring) tell(restored hosts.Restored) {
+	if !restored.Here {
+		r.app.Warn("%s: %s", restored.Name, restored.Why)
+		return
+	}
+	r.began = true
+	r.app.Event("restored", r.home.Identity(restored.Self, restored.Name))
+}
+
+func (r *restoring) lose(what error) {
+	r.lost++
+	r.app.Warn("not restored: %v", what)
+}
+
+// putKey writes share.key, unless an earlier Run has done so.
+func (r *restoring) putKey(file string) error {
+	if _, err := os.Stat(streams.KeyFile(r.home.Dir)); r.conf.Plain || err == nil {
+		return nil
+	}
+	key, err := readKey(r.app, file)
+	if err != nil {
+		return err
+	}
+	return hosts.PutKey(r.home.Dir, key)
 }
 
 // readKey reads the key of a store: from a file, or as a person types it.
