@@ -29,7 +29,7 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
-	if n < 20 {
+	if n < 15 {
 		t.Errorf("only %d examples were found", n)
 	}
 }
