@@ -33,25 +33,15 @@ func (r *Rooms) Settle(ctx context.Context) error {
 // Erased makes the store hold rooms as the files in share do after an erasure, and nothing else. An entry tells the
 // other hosts. After an error the caller calls it again.
 func (r *Rooms) Erased(ctx context.Context) error {
-	err := r.anewStored(ctx, false)
+	err := r.anewStored(ctx)
 	if err != nil {
 		err = fmt.Errorf("erase from what is stored of rooms: %w", err)
 	}
 	return err
 }
 
-// Mend writes again what the store has lost of rooms, as the files in share have it. One host of a home may do so.
-func (r *Rooms) Mend(ctx context.Context) error {
-	err := r.anewStored(ctx, true)
-	if err != nil {
-		return fmt.Errorf("write again what the store has lost of rooms: %w", err)
-	}
-	r.Log.Warn("what the store had lost of rooms was written again")
-	return nil
-}
-
-// anewStored makes all that is stored anew, by the files in share, and stores large texts that are lost if it mends.
-func (r *Rooms) anewStored(ctx context.Context, mends bool) error {
+// anewStored makes all that is stored anew, by the files in share, with lines that the store has lost.
+func (r *Rooms) anewStored(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) (err error) {
 		for range 2 { // the newest entry stays as it is, and the one before it can have lines
 			if err == nil {
@@ -59,7 +49,7 @@ func (r *Rooms) anewStored(ctx context.Context, mends bool) error {
 			}
 		}
 		if err == nil {
-			err = s.rewriteAll(mends)
+			err = s.rewriteAll()
 		}
 		if err == nil {
 			err = s.mark(s.step.Gen)
@@ -83,7 +73,7 @@ func (s *round) mark(erased int) (err error) {
 }
 
 // rewriteAll rewrites the stream, and then drops large texts that nothing needs.
-func (s *round) rewriteAll(mends bool) error {
+func (s *round) rewriteAll() error {
 	size, needed := map[string]int64{}, map[blobs.Hash]bool{}
 	var files []blobs.Hash
 	n, end, gaps := 0, s.step.N, false
@@ -119,7 +109,7 @@ func (s *round) rewriteAll(mends bool) error {
 	gen, err := s.Streams.Rewrite(s.ctx, Stream, why, never, made)
 	for _, hash := range files {
 		if err == nil {
-			err = s.replace(hash, mends)
+			err = s.replace(hash)
 		}
 	}
 	for _, h := range s.step.Gone {
@@ -213,20 +203,11 @@ func (s *round) masked(part *item, at int64) error {
 	return s.Streams.PutLarge(s.ctx, Stream, part.Large, now)
 }
 
-// replace makes the store hold a file that a line names as this disk does; if it mends, also one that is as it was.
-func (s *round) replace(hash blobs.Hash, mends bool) error {
+// replace makes the store hold a file that a line names as this disk does.
+func (s *round) replace(hash blobs.Hash) error {
 	text, err := os.ReadFile(s.Store.Path(hash))
-	if err != nil {
-		return nil // it is not here
-	}
-	isSame := blobs.Sum(text) == hash
-	if isSame && !mends {
-		return nil
-	}
-	if isSame {
-		if _, err := s.Streams.Large(s.ctx, Stream, hash); !streams.Unreadable(err) {
-			return err
-		}
+	if err != nil || blobs.Sum(text) == hash {
+		return nil // it is not here, or as it was
 	}
 	if err := s.Streams.DropLarge(s.ctx, Stream, hash); err != nil {
 		return err
