@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -453,4 +455,25 @@ func TestWorkspaceIsScannedAgain(t *testing.T) {
 	if stored != 2*mostLeft || bytes.Equal(list, again) || len(w.lacking()) > 0 {
 		t.Errorf("%d stored, %q left:\n%s", stored, w.lacking(), again)
 	}
+}
+
+// What a command may put into a workspace keeps no identity waiting, takes no memory, and hides no other file.
+func TestWorkspaceOfOddFiles(t *testing.T) {
+	t.Parallel()
+	w := &workspace{dir: lethetest.Dir(t), most: 1 << 20}
+	lethetest.Must(t, syscall.Mkfifo(filepath.Join(w.dir, ".gitignore"), 0o600))
+	lethetest.Write(t, filepath.Join(w.dir, "a/.gitignore"), "")
+	lethetest.Must(t, os.Truncate(filepath.Join(w.dir, "a/.gitignore"), 64<<30))
+	lethetest.Write(t, filepath.Join(w.dir, "a/x"), "x")
+	lethetest.Write(t, filepath.Join(w.dir, "gone/x"), "x")
+	lethetest.Write(t, filepath.Join(w.dir, "shut/x"), "x")
+	list, err := w.scan(nil, func(blobs.Hash, []byte) error { return nil })
+	lethetest.Must(t, err)
+	lethetest.Equal(t, "listed", strings.Count(string(list), "\n"), 3)
+	lethetest.Equal(t, "lacking", strings.Join(w.lacking(), "|"), ".gitignore|a/.gitignore")
+
+	look := &scan{workspace: w}
+	lethetest.Equal(t, "a directory that went", look.visit("gone", nil, fs.ErrNotExist), nil)
+	lethetest.Equal(t, "one that is shut", look.visit("shut", nil, fs.ErrPermission), fs.SkipDir)
+	lethetest.Equal(t, "lacking", strings.Join(look.left, "|"), "shut/")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -92,8 +93,13 @@ func (s *scan) lacks(name string) {
 
 func (s *scan) visit(name string, d fs.DirEntry, err error) error {
 	switch {
-	case err != nil:
+	case err != nil && name == ".":
 		return err
+	case errors.Is(err, fs.ErrNotExist): // it went meanwhile
+		return nil
+	case err != nil:
+		s.lacks(name + "/")
+		return fs.SkipDir
 	case name != "." && ignored(s.rules, name, d.IsDir()):
 		if d.IsDir() {
 			s.lacks(name + "/")
@@ -102,7 +108,7 @@ func (s *scan) visit(name string, d fs.DirEntry, err error) error {
 		s.lacks(name)
 		return nil
 	case d.IsDir():
-		if text, err := s.root.ReadFile(path.Join(name, ".gitignore")); err == nil {
+		if text, err := read(s.root, path.Join(name, ".gitignore"), mostRules); err == nil {
 			if s.rules == nil {
 				s.rules = map[string]*ignore.GitIgnore{}
 			}
@@ -132,7 +138,7 @@ func (s *scan) file(name string) error {
 	at.hash = was.hash
 	var data []byte
 	if was != at || !s.known[at.hash] {
-		if data, err = s.root.ReadFile(name); err != nil || int64(len(data)) > s.room {
+		if data, err = read(s.root, name, s.room); err != nil {
 			s.lacks(name)
 			return nil
 		}
@@ -154,6 +160,26 @@ func (s *scan) file(name string) error {
 	s.room -= at.size
 	fmt.Fprintf(&s.lines, "%s %o %s\n", at.hash, info.Mode().Perm()&0o700, name)
 	return nil
+}
+
+// mostRules bounds a .gitignore that is heeded, in bytes.
+const mostRules = 1 << 20
+
+// read reads a file of at most so many bytes. It does not wait for a pipe, which a command may have put there.
+func read(root *os.Root, name string, most int64) ([]byte, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fmt.Errorf("%s is not a file of at most %d bytes", name, most)
+	}
+	return io.ReadAll(io.LimitReader(file, most))
 }
 
 // lacking returns the names of files that the store lacks, as of the last scan.
