@@ -64,7 +64,7 @@ func (b *Bridge) Begin() error {
 		return err
 	}
 	isFree := holder.ID == "" || holder.ID == b.Host.ID
-	if !isFree && !b.silent(b.untilEnd(), holder.ID) {
+	if !isFree && !b.leases.silent(b.untilEnd(), holder.ID) {
 		return b.elsewhere(holder.Label)
 	}
 	return b.alone(func() error {

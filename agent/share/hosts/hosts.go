@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -55,11 +54,9 @@ type Cluster struct {
 	rooms  *rooms.Rooms
 	lives  *lives.Lives
 	counts counts
-	space  durable.Space // that identities need to record something
+	leases leases
 
-	alone    atomic.Bool // no other host says that it is there
-	renewed  int         // the number of the newest lease of this host; 0: it is not known
-	drains   int         // bytes of askedRoom that hold no drain for this process; -1: it has not looked
+	drains   int // bytes of askedRoom that hold no drain for this process; -1: it has not looked
 	standing standing
 
 	mu      sync.Mutex
@@ -70,11 +67,11 @@ type Cluster struct {
 
 // New returns the Cluster of a home, and sets h.Shared.
 func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Cluster {
-	s := &Cluster{
-		conf: conf, texts: store, log: log, lasting: context.Background(), space: durable.Space{Dir: h.Dir, Size: 1 << 20},
-	}
+	s := &Cluster{conf: conf, texts: store, log: log, lasting: context.Background()}
 	h.Shared = s
 	s.home, s.counts.file = *h, statusFile(h.Dir)
+	s.leases.home, s.leases.counts, s.leases.log = h.Dir, &s.counts, log
+	s.leases.space = durable.Space{Dir: h.Dir, Size: 1 << 20}
 	most := int64(64)
 	if conf.Workspace != nil {
 		most = *conf.Workspace
@@ -131,6 +128,7 @@ func (s *Cluster) connect() error {
 	}
 	share.Tell(all.Store, func(err error) { s.log.Warn("the store of [share] does not answer yet", "error", err) })
 	s.Host, s.streams = host, all
+	s.leases.streams, s.leases.host = all, host
 	s.rooms.Streams, s.rooms.Host = all, host
 	s.lives.Streams, s.lives.Host = all, host
 	return nil
@@ -140,7 +138,7 @@ func (s *Cluster) connect() error {
 func (s *Cluster) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.space.Close()
+	s.leases.space.Close()
 	if s.streams == nil {
 		return nil
 	}
@@ -307,7 +305,7 @@ func (s *Cluster) Serve(ctx context.Context, changed <-chan struct{}) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer end()
-	for _, f := range []func(context.Context){s.keepLease, s.lookAround, s.shareAll} {
+	for _, f := range []func(context.Context){s.leases.keepLease, s.lookAround, s.shareAll} {
 		beside.Go(func() { f(serving) })
 	}
 	s.drains = -1
@@ -322,7 +320,7 @@ func (s *Cluster) Serve(ctx context.Context, changed <-chan struct{}) error {
 	if errors.Is(err, ErrDrained) {
 		end()
 		beside.Wait()
-		s.left(ctx)
+		s.leases.left(ctx)
 	}
 	return err
 }
@@ -357,7 +355,7 @@ func (s *Cluster) Follow(ctx context.Context, changed <-chan struct{}, attends b
 	if errors.Is(err, ErrDrained) {
 		end(nil)
 		beside.Wait()
-		s.left(ctx)
+		s.leases.left(ctx)
 	}
 	return err
 }

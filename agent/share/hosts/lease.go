@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"lethe/agent/share"
@@ -34,19 +36,31 @@ type lease struct {
 	Left  bool          `json:"left,omitempty"` // it was drained: hosts that stand by take its lives
 }
 
+// leases say that this host is there, and look whether others are.
+type leases struct {
+	home    string
+	host    streams.Host
+	streams *streams.Streams
+	counts  *counts
+	log     *slog.Logger
+	space   durable.Space // that identities need to record something
+	alone   atomic.Bool   // no other host says that it is there
+	renewed int           // the number of the newest lease of this host; 0: it is not known
+}
+
 // pace is the time between two renewals of the lease, and looks for other hosts.
-func (s *Cluster) pace() time.Duration {
-	if s.alone.Load() {
+func (l *leases) pace() time.Duration {
+	if l.alone.Load() {
 		return aloneEvery
 	}
 	return renewEvery
 }
 
 // keepLease renews the lease of this host until ctx ends.
-func (s *Cluster) keepLease(ctx context.Context) {
+func (l *leases) keepLease(ctx context.Context) {
 	for {
-		every := s.pace()
-		s.renews(ctx, every)
+		every := l.pace()
+		l.renews(ctx, every)
 		if !pause(ctx, every) {
 			return
 		}
@@ -62,7 +76,7 @@ func (s *Cluster) attend(ctx context.Context) error {
 			return ErrDrained
 		}
 		if was = left; !served {
-			s.renews(ctx, renewEvery)
+			s.leases.renews(ctx, renewEvery)
 		}
 		if !pause(ctx, renewEvery) {
 			return nil
@@ -71,11 +85,11 @@ func (s *Cluster) attend(ctx context.Context) error {
 }
 
 // left says that this host was drained.
-func (s *Cluster) left(ctx context.Context) {
+func (l *leases) left(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
 	defer cancel()
-	if err := s.renew(ctx, renewEvery, true); err != nil {
-		s.log.Warn("other hosts take what was here when this one is silent", "error", err)
+	if err := l.renew(ctx, renewEvery, true); err != nil {
+		l.log.Warn("other hosts take what was here when this one is silent", "error", err)
 	}
 }
 
@@ -89,41 +103,41 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (s *Cluster) renews(ctx context.Context, every time.Duration) {
-	if err := s.renew(ctx, every, false); err != nil && ctx.Err() == nil {
-		s.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
-		s.counts.change(func(now *Status) { now.reached(err, nil) })
+func (l *leases) renews(ctx context.Context, every time.Duration) {
+	if err := l.renew(ctx, every, false); err != nil && ctx.Err() == nil {
+		l.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
+		l.counts.change(func(now *Status) { now.reached(err, nil) })
 	}
 }
 
 // renew creates the next lease of this host, and removes the one before. On a full disk it fails: others take the lives,
 // which can record nothing here.
-func (s *Cluster) renew(ctx context.Context, every time.Duration, left bool) error {
-	if err := s.space.Look(); err != nil && !left {
+func (l *leases) renew(ctx context.Context, every time.Duration, left bool) error {
+	if err := l.space.Look(); err != nil && !left {
 		return err
 	}
-	text, err := json.Marshal(lease{s.Host.Label, time.Now().UTC(), every, left})
+	text, err := json.Marshal(lease{l.host.Label, time.Now().UTC(), every, left})
 	if err != nil {
 		return err
 	}
-	stream, n := leaseStream(s.Host.ID), s.renewed
-	s.renewed = 0
+	stream, n := leaseStream(l.host.ID), l.renewed
+	l.renewed = 0
 	if n == 0 {
-		n, err = s.streams.Newest(ctx, stream, 0)
+		n, err = l.streams.Newest(ctx, stream, 0)
 		if err == nil && n > 0 {
-			_, err = s.streams.Get(ctx, stream, n) // or others could not read what this host says
+			_, err = l.streams.Get(ctx, stream, n) // or others could not read what this host says
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := s.streams.Create(ctx, stream, n+1, text); err != nil {
+	if err := l.streams.Create(ctx, stream, n+1, text); err != nil {
 		return err
 	}
-	if s.renewed = n + 1; n > 0 {
-		_ = s.streams.Delete(ctx, stream, n, func(int) bool { return false }) // the next one deletes it, too
+	if l.renewed = n + 1; n > 0 {
+		_ = l.streams.Delete(ctx, stream, n, func(int) bool { return false }) // the next one deletes it, too
 	}
-	s.counts.change(func(now *Status) { now.Left = left; now.reached(nil, &now.Renewed) })
+	l.counts.change(func(now *Status) { now.Left = left; now.reached(nil, &now.Renewed) })
 	return nil
 }
 
@@ -145,32 +159,32 @@ type kept struct {
 	Since time.Time `json:"since"`
 }
 
-func (s *Cluster) seenFile() string { return filepath.Join(s.home.Dir, "share", "seen.json") }
+func (l *leases) seenFile() string { return filepath.Join(l.home, "share", "seen.json") }
 
 // keep writes which hosts were seen.
-func (s *Cluster) keep(seen map[string]sighting) {
+func (l *leases) keep(seen map[string]sighting) {
 	all := map[string]kept{}
 	for host, g := range seen {
 		all[host] = kept{g.lease, g.n, g.since}
 	}
 	if text, err := json.Marshal(all); err == nil {
-		_ = durable.Replace(s.seenFile(), text, 0o600) // a view
+		_ = durable.Replace(l.seenFile(), text, 0o600) // a view
 	}
 }
 
 // seen returns the newest sighting of a host that was kept, the zero one if there is none.
-func (s *Cluster) seen(host string) sighting {
+func (l *leases) seen(host string) sighting {
 	var all map[string]kept
-	text, _, _ := durable.ReadRegular(s.seenFile(), 1<<20)
+	text, _, _ := durable.ReadRegular(l.seenFile(), 1<<20)
 	_ = json.Unmarshal(text, &all)
 	was := all[host]
 	return sighting{was.Lease, was.N, was.Since}
 }
 
 // sight looks for a host again.
-func (s *Cluster) sight(ctx context.Context, host string, was sighting) (sighting, error) {
+func (l *leases) sight(ctx context.Context, host string, was sighting) (sighting, error) {
 	for stream := leaseStream(host); ; {
-		n, err := s.streams.Newest(ctx, stream, 0)
+		n, err := l.streams.Newest(ctx, stream, 0)
 		if err != nil {
 			return was, err
 		}
@@ -182,7 +196,7 @@ func (s *Cluster) sight(ctx context.Context, host string, was sighting) (sightin
 		if n == 0 {
 			return now, nil
 		}
-		text, err := s.streams.Get(ctx, stream, n)
+		text, err := l.streams.Get(ctx, stream, n)
 		if errors.Is(err, share.ErrMissing) { // it has said so again
 			continue
 		}
@@ -195,16 +209,16 @@ func (s *Cluster) sight(ctx context.Context, host string, was sighting) (sightin
 
 // silent reports whether a host has ceased to say that it is there. It looks until the host says so, or its patience is
 // over, which began when a process that serves here saw the same lease.
-func (s *Cluster) silent(ctx context.Context, host string) bool {
-	seen, err := s.sight(ctx, host, s.seen(host))
+func (l *leases) silent(ctx context.Context, host string) bool {
+	seen, err := l.sight(ctx, host, l.seen(host))
 	if err == nil && !seen.silent() {
-		s.log.Warn("looking whether a host is there", "host", seen.Label, "for", seen.patience())
+		l.log.Warn("looking whether a host is there", "host", seen.Label, "for", seen.patience())
 	}
 	for first := seen.n; err == nil && !seen.silent(); {
 		if !pause(ctx, renewEvery/5) {
 			return false
 		}
-		if seen, err = s.sight(ctx, host, seen); seen.n != first {
+		if seen, err = l.sight(ctx, host, seen); seen.n != first {
 			return seen.Left
 		}
 	}
@@ -233,7 +247,7 @@ func (s *Cluster) Hosts(ctx context.Context) (out []Seen, err error) {
 	}
 	ids, err := s.known()
 	for _, id := range ids {
-		seen, serr := s.sight(ctx, id, sighting{})
+		seen, serr := s.leases.sight(ctx, id, sighting{})
 		if err = errors.Join(err, serr); time.Since(seen.At) > forgetAfter {
 			continue
 		}

@@ -111,7 +111,7 @@ func TestLeaseWhileAlone(t *testing.T) {
 		}}
 		every := func(want time.Duration) func() bool {
 			return func() bool {
-				g, err := b.sight(t.Context(), a.Host.ID, sighting{})
+				g, err := b.leases.sight(t.Context(), a.Host.ID, sighting{})
 				return err == nil && g.Every == want && g.n > 3
 			}
 		}
@@ -194,7 +194,7 @@ func TestAttend(t *testing.T) {
 		if err := <-done; !errors.Is(err, ErrDrained) {
 			t.Errorf("the bridge ends with %v", err)
 		}
-		g, err := a.sight(t.Context(), a.Host.ID, sighting{})
+		g, err := a.leases.sight(t.Context(), a.Host.ID, sighting{})
 		if err != nil || !g.Left {
 			t.Errorf("%+v, %v", g, err)
 		}
@@ -213,7 +213,7 @@ func TestAttendAloneIsDrained(t *testing.T) {
 		go func() { done <- a.Follow(t.Context(), nil, true) }()
 		var err error
 		lethetest.Eventually(t, "the host is there", func() bool {
-			g, err := b.sight(t.Context(), a.Host.ID, sighting{})
+			g, err := b.leases.sight(t.Context(), a.Host.ID, sighting{})
 			return err == nil && g.n > 2
 		})
 		lethetest.Eventually(t, "the bridge ends", func() bool {
@@ -225,7 +225,7 @@ func TestAttendAloneIsDrained(t *testing.T) {
 				return false
 			}
 		})
-		g, serr := b.sight(t.Context(), a.Host.ID, sighting{})
+		g, serr := b.leases.sight(t.Context(), a.Host.ID, sighting{})
 		if !errors.Is(err, ErrDrained) || serr != nil || !g.Left {
 			t.Errorf("the bridge ends with %v, and the others see %+v, %v", err, g, serr)
 		}
@@ -314,10 +314,10 @@ func TestLeaseDuringTakeover(t *testing.T) {
 		b.streams.Store = s
 		defer b.serve()()
 		time.Sleep(2 * silentFor) // it has begun to
-		before, err := a.sight(t.Context(), b.Host.ID, sighting{})
+		before, err := a.leases.sight(t.Context(), b.Host.ID, sighting{})
 		lethetest.Must(t, err)
 		lethetest.Eventually(t, "b is there", func() bool {
-			now, err := a.sight(t.Context(), b.Host.ID, before)
+			now, err := a.leases.sight(t.Context(), b.Host.ID, before)
 			return err == nil && now.n > before.n+2
 		})
 		if b.hasRun("ada") {
@@ -357,16 +357,16 @@ func TestLeaseOfAnotherKey(t *testing.T) {
 	t.Parallel()
 	a := first(t)
 	lethetest.Must(t, a.connect())
-	lethetest.Must(t, a.renew(t.Context(), time.Minute, false))
+	lethetest.Must(t, a.leases.renew(t.Context(), time.Minute, false))
 	keys := a.streams.Keys
 	var err error
 	a.streams.Keys, err = streams.LoadKeys(lethetest.Dir(t), nil)
 	lethetest.Must(t, err)
-	a.renewed = 0
-	if err := a.renew(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {
+	a.leases.renewed = 0
+	if err := a.leases.renew(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {
 		t.Error(err)
 	}
 	a.streams.Keys = keys
-	_, err = a.sight(t.Context(), a.Host.ID, sighting{})
+	_, err = a.leases.sight(t.Context(), a.Host.ID, sighting{})
 	lethetest.Must(t, err)
 }

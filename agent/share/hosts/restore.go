@@ -73,7 +73,7 @@ func (s *Cluster) Restore(ctx context.Context, tell func(Restored), lost func(wh
 	for _, life := range all {
 		host := life.Host.ID
 		if _, known := silent[host]; !known {
-			silent[host] = s.silent(ctx, host)
+			silent[host] = s.leases.silent(ctx, host)
 		}
 		if !silent[host] {
 			id := s.home.Identity(life.Self, life.Name)

@@ -99,7 +99,7 @@ func (s *Cluster) lookAround(ctx context.Context) {
 		if err := s.look(ctx, seen); err != nil && ctx.Err() == nil {
 			s.log.Warn("looking for other hosts, and taking what silent ones had, failed", "error", err)
 		}
-		every, began := s.pace(), time.Now().Round(0)
+		every, began := s.leases.pace(), time.Now().Round(0)
 		if !pause(ctx, every) {
 			return
 		}
@@ -122,7 +122,7 @@ func (s *Cluster) look(ctx context.Context, seen map[string]sighting) error {
 			here = true
 			continue
 		}
-		if seen[host], err = s.sight(ctx, host, seen[host]); err != nil {
+		if seen[host], err = s.leases.sight(ctx, host, seen[host]); err != nil {
 			return err
 		}
 		g := seen[host]
@@ -134,8 +134,8 @@ func (s *Cluster) look(ctx context.Context, seen map[string]sighting) error {
 			}
 		}
 	}
-	s.keep(seen)
-	s.alone.Store(alone)
+	s.leases.keep(seen)
+	s.leases.alone.Store(alone)
 	if !here {
 		if err := s.tell(ctx, askedRoom, asked{Came: s.Host.ID, At: time.Now().UTC()}); err != nil {
 			return err
