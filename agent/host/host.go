@@ -162,7 +162,7 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 		},
 	}
 	h.client, err = llm.New(conf)
-	isNamed := conf.Preset+conf.BaseURL+llm.ParseName(named).Preset != ""
+	isNamed := o.Model+conf.Preset+conf.BaseURL+llm.ParseName(named).Preset != ""
 	mayRehearse := o.Rehearse && !isNamed
 	if mayRehearse && errors.Is(err, llm.ErrNoKey) {
 		return h, h.rehearse()

@@ -53,7 +53,7 @@ func Know(preset string) Known {
 // Learn adds what an endpoint of a preset tells of its models.
 func (k Known) Learn(preset string, told Known) {
 	for model, t := range told {
-		key := Explicit(model, preset)
+		key := preset + ":" + model // also mistral:7b, whose first word is a preset elsewhere
 		info := k[key]
 		info.Window, info.From = cmp.Or(info.Window, t.Window), cmp.Or(info.From, t.From)
 		k[key] = info

@@ -170,11 +170,15 @@ func (p PresetInfo) misnamed(model string) error {
 			return nil
 		default:
 			other = cmp.Or(other, known)
-			other = min(other, known)
+			other = min(other, known) // model itself comes before longer names
 		}
 	}
 	if other != "" {
-		preset, _, _ := strings.Cut(other, ":")
+		preset, name, _ := strings.Cut(other, ":")
+		usual, _ := Preset(preset)
+		if name != model && strings.HasPrefix(usual.Model, model) {
+			other = preset + ":" + usual.Model
+		}
 		return fmt.Errorf("use model %q of %s: it is one of the preset %s; name it as in %s", model, p.Name, preset, other)
 	}
 	return nil

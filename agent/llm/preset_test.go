@@ -135,7 +135,7 @@ func TestNamesOfAnotherPreset(t *testing.T) {
 	noKeys(t)
 	for model, want := range map[string]string{
 		"anthropc:claude-opus-5-5": "did you mean anthropic:?",
-		"claude":                   "one of the preset anthropic; name it as in anthropic:claude-",
+		"claude":                   "one of the preset anthropic; name it as in anthropic:claude-sonnet-5-5",
 		"gpt-5.1":                  "name it as in openai:gpt-5.1",
 	} {
 		_, err := New(Config{Model: model, Key: "k"})
@@ -202,7 +202,7 @@ func TestGatewayWithoutAKey(t *testing.T) {
 func TestServersHere(t *testing.T) {
 	noKeys(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, `{"data":[{"id":"qwen3:8b"},{"id":"gemma3"}]}`)
+		fmt.Fprint(w, `{"data":[{"id":"qwen3:8b"},{"id":"mistral:7b"}]}`)
 	}))
 	defer server.Close()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -221,7 +221,13 @@ func TestServersHere(t *testing.T) {
 			presets[i].BaseURL = "http://" + silent.Addr().String() + "/v1/"
 		}
 	}
-	if got := Here(t.Context()); !slices.Equal(got, []string{"ollama:gemma3", "ollama:qwen3:8b"}) {
+	got := Here(t.Context())
+	if !slices.Equal(got, []string{"ollama:mistral:7b", "ollama:qwen3:8b"}) {
 		t.Errorf("found %q", got)
+	}
+	known := Known{}
+	known.Learn("ollama", Known{"mistral:7b": {Window: 4096}})
+	if info, _ := known.Of("ollama:mistral:7b"); info.Window != 4096 {
+		t.Errorf("learned %v", known)
 	}
 }

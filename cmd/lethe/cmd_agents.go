@@ -16,7 +16,7 @@ import (
 func newAgentsCommand(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:        "agents",
-		SuggestFor: []string{"status", "ps", "list", "ls"},
+		SuggestFor: []string{"status", "stat", "ps", "list", "ls"},
 		Short:      "List identities with their state, size, tokens and cost",
 		Long: `A child stands below the identity that it works for. Below the table is what each waits for,
 and the results of children.`,

@@ -23,8 +23,9 @@ type catOptions struct {
 func newCatCommand(app *cli.App) *cobra.Command {
 	var options catOptions
 	cmd := &cobra.Command{
-		Use:   "cat REF",
-		Short: "Print a stored text: an answer, a result, a summary",
+		Use:        "cat REF",
+		SuggestFor: []string{"show"},
+		Short:      "Print a stored text: an answer, a result, a summary",
 		Long: `Cat prints the text that is stored under a hash, or the beginning of one, and checks
 it against the hash. An answer of the model is printed as text, followed by its calls
 of tools; --raw prints it as it is stored, with the reasoning.`,

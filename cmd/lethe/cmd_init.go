@@ -17,8 +17,9 @@ type initOptions struct {
 func newInitCommand(app *cli.App) *cobra.Command {
 	var options initOptions
 	cmd := &cobra.Command{
-		Use:   "init",
-		Short: "Set up a home by five questions: model and key, name, Telegram, budget, service",
+		Use:        "init",
+		SuggestFor: []string{"setup", "config", "configure", "login", "auth", "key"},
+		Short:      "Set up a home by five questions: model and key, name, Telegram, budget, service",
 		Long: `Init asks on a terminal for a model and its key, the name of the identity that you talk
 to, the token of a Telegram bot, a budget, and whether systemd shall keep it running.
 Enter leaves each as it is. Keys go into keys.env in the home, with mode 0600, settings

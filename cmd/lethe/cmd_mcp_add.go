@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/exit"
 	"lethe/cmd/lethe/servers"
 )
 
@@ -26,6 +28,7 @@ Restart lethe run after it.`,
 			return runMCPAdd(app, options, args)
 		}),
 	}
+	cmd.SetFlagErrorFunc(mcpAddFlagError)
 	flags := cmd.Flags()
 	flags.StringVar(&options.URL, "url", "", "of a server that speaks over `HTTP`")
 	flags.StringArrayVar(&options.Env, "env", nil, "that the program gets: `NAME=VALUE`")
@@ -34,6 +37,15 @@ Restart lethe run after it.`,
 	flags.StringArrayVar(&options.Write, "write", nil, "a `DIR` that it may change")
 	flags.BoolVar(&options.NoNetwork, "no-network", false, "the program reaches no network")
 	return cmd
+}
+
+// mcpAddFlagError says where a flag that is not Lethe's own belongs: to the program of the server.
+func mcpAddFlagError(cmd *cobra.Command, err error) error {
+	err = cli.FlagError(cmd, err)
+	if hint, _ := exit.HintOf(err); strings.HasPrefix(hint, "did you mean") {
+		return err
+	}
+	return exit.Hint(err, "a program that has flags stands behind --: %s NAME -- COMMAND", cmd.CommandPath())
 }
 
 func runMCPAdd(app *cli.App, flags servers.Flags, args []string) error {

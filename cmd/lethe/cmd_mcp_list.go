@@ -15,8 +15,9 @@ import (
 
 func newMCPListCommand(app *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the servers whose tools identities may use, without starting them",
+		Use:        "list",
+		SuggestFor: []string{"ls"},
+		Short:      "List the servers whose tools identities may use, without starting them",
 		RunE: app.WithHome(func(context.Context, []string) error {
 			return runMCPList(app)
 		}),

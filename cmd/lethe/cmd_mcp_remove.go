@@ -15,9 +15,10 @@ import (
 
 func newMCPRemoveCommand(app *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "remove NAME",
-		Short: "Take a server out of config.toml, and its token out of the home",
-		Args:  cli.ExactArgs(1),
+		Use:        "remove NAME",
+		SuggestFor: []string{"rm", "delete"},
+		Short:      "Take a server out of config.toml, and its token out of the home",
+		Args:       cli.ExactArgs(1),
 		RunE: app.WithHome(func(_ context.Context, args []string) error {
 			return runMCPRemove(app, args[0])
 		}),

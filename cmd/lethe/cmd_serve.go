@@ -12,8 +12,9 @@ import (
 func newServeCommand(app *cli.App) *cobra.Command {
 	var options serving.Options
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve the page and the APIs over HTTP, for this machine",
+		Use:        "serve",
+		SuggestFor: []string{"web", "page", "ui", "browser"},
+		Short:      "Serve the page and the APIs over HTTP, for this machine",
 		Long: `Serve lets browsers and programs in over HTTP: the page at /, JSON at /api, an
 OpenAI-compatible API at /v1, metrics at /metrics, webhooks at /hooks. It shows what
 the commands show, and what a client says is a line of a room. Identities run

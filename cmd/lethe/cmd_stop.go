@@ -15,7 +15,7 @@ import (
 func newStopCommand(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:        "stop [NAME]",
-		SuggestFor: []string{"kill", "shutdown"},
+		SuggestFor: []string{"kill", "shutdown", "quit", "exit"},
 		Short:      "Ask a running identity to stop, and wait until it has",
 		Args:       cli.MaximumArgs(1),
 		RunE: app.WithIdentity(func(ctx context.Context, id home.Identity, _ []string) error {

@@ -23,9 +23,10 @@ func (s *setup) askModel() error {
 	presets = presets[:len(presets)-1] // the last one is for endpoints that config.toml names
 	usual := strings.TrimSuffix(llm.Explicit(configured.Name, s.Preset()), ":")
 	question := modelQuestion(presets)
+	var here []string
 	if isNew {
 		proposed := firstWithKey(presets)
-		if here := s.modelsHere(); len(here) > 0 {
+		if here = s.modelsHere(); len(here) > 0 {
 			question = strings.TrimSuffix(question, "\n  ") + "\n   running here: " + strings.Join(here, " ") + "\n  "
 			proposed = cmp.Or(proposed, here[0])
 		}
@@ -33,10 +34,7 @@ func (s *setup) askModel() error {
 	}
 	var model llm.Name
 	choose := func(text string) error {
-		model = llm.ParseName(text)
-		if slices.Contains(presets, text) {
-			model = llm.Name{Preset: text}
-		}
+		model = chosen(text, here)
 		s.model, _ = llm.Preset(model.Preset)
 		if s.model.BaseURL == "" || s.model.Model+model.Model == "" {
 			return fmt.Errorf("%q is no provider with a model, such as openai or ollama:qwen3:8b", text)
@@ -57,10 +55,32 @@ func (s *setup) askModel() error {
 	if !changed || !s.online() {
 		return nil
 	}
-	model.Preset = ""
 	return config.Set(s.Home.Dir, map[string]any{
-		"model.preset": s.model.Name, "model.name": model.String(), "model.base_url": "",
+		"model.preset": s.model.Name, "model.name": kept(model), "model.base_url": "",
 	})
+}
+
+// chosen reads an answer. A provider alone means its default model, or the first one of its server that runs here.
+func chosen(text string, here []string) llm.Name {
+	if !slices.Contains(llm.Presets(), text) {
+		return llm.ParseName(text)
+	}
+	for _, name := range here {
+		if model := llm.ParseName(name); model.Preset == text {
+			return model
+		}
+	}
+	return llm.Name{Preset: text}
+}
+
+// kept returns model.name for config.toml; "" is the default of the preset. The preset stays before a name such as
+// mistral:7b, which begins with another one.
+func kept(model llm.Name) string {
+	if model.Model == "" {
+		model.Preset = ""
+		return model.String()
+	}
+	return llm.Settle(model.String(), "", model.Preset)
 }
 
 // modelsHere returns the models of servers that run on this machine, ten at most. Nobody but a person chooses one.
