@@ -61,7 +61,7 @@ func (d *draft) happen(data []byte, redact func(string) string) error {
 	if n := len(d.opaque) - 1; n >= 0 && d.opaque[n]["thinking"] != nil {
 		d.opaque[n]["thinking"] = d.reasoning.String()[d.thought:]
 	}
-	d.progress()
+	d.tell()
 	return nil
 }
 

@@ -23,6 +23,7 @@ type draft struct {
 	reply           Reply
 	on              func(Delta)
 	progress        func() // told of each event that brings something
+	told            brought
 	preset          PresetInfo
 	opaque          []object        // what the provider wants back
 	details         strings.Builder // the texts in it, if they are no reasoning
@@ -89,7 +90,6 @@ func (d *draft) event(data []byte, redact func(string) string) error {
 		u.PromptCacheHitTokens = max(u.PromptCacheHitTokens, u.Details.Cached)
 		d.count(u.StreamUsage)
 		d.reply.Usage.Written = min(max(u.Details.Written, 0), d.reply.Usage.Input)
-		d.progress()
 	}
 	for _, choice := range c.Choices { // none in the chunk that brings the usage
 		if choice.Index == 0 { // only one answer was asked for
@@ -97,10 +97,26 @@ func (d *draft) event(data []byte, redact func(string) string) error {
 				choice.Delta = *choice.Message
 			}
 			d.add(choice)
-			d.progress()
 		}
 	}
+	d.tell()
 	return nil
+}
+
+// brought is what the events of an answer have brought so far.
+type brought struct {
+	weight int
+	finish string
+	usage  Usage
+}
+
+// tell calls progress if the last event has brought something. Some servers keep a connection alive by empty ones.
+func (d *draft) tell() {
+	now := brought{d.weight, d.reply.Finish, d.reply.Usage}
+	if now != d.told {
+		d.told = now
+		d.progress()
+	}
 }
 
 // count takes over a provider's numbers, bounded to numbers that make sense.

@@ -76,7 +76,7 @@ func (d *draft) chat(data []byte, redact func(string) string) error {
 	}
 	d.reply.Model = e.Model
 	d.add(c)
-	d.progress()
+	d.tell()
 	return nil
 }
 

@@ -237,7 +237,10 @@ func TestNothingButKeepAlives(t *testing.T) {
 // Where another model can stand in, a server is left after a minute of nothing, however it keeps the connection alive;
 // one that thinks unseen gets five.
 func TestPatience(t *testing.T) {
-	for name, alive := range map[string]string{"comments": ": keep-alive\n\n", "drips": " ", "silence": ""} {
+	for name, alive := range map[string]string{
+		"comments": ": keep-alive\n\n", "drips": " ", "silence": "", "empty text": events(delta(`{"content":""}`)),
+		"roles": events(delta(`{"role":"assistant"}`)), "the same usage": events(`{"choices":[],"usage":{"prompt_tokens":0}}`),
+	} {
 		for preset, want := range map[string]time.Duration{"deepseek": time.Minute, "openai": 5 * time.Minute} {
 			synctest.Test(t, func(t *testing.T) {
 				half := []string{events(delta(`{"content":"half"}`))}
