@@ -3,19 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"lethe/agent/host"
-	"lethe/agent/llm"
 	"lethe/bridge/acp"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/guest"
-	"lethe/internal/secret"
 )
 
 func newACPCommand(app *cli.App) *cobra.Command {
@@ -51,7 +45,7 @@ func runACP(ctx context.Context, app *cli.App, args []string) error {
 	return guest.Serve(app, note, func(guest *guest.Guest) error {
 		open := func(ctx context.Context, folder string) (*host.Identity, bool, error) {
 			options := app.HostOptions(guest.Log)
-			own := mayWorkIn(app, folder)
+			own := guest.MayWorkIn(folder)
 			if own {
 				options.Workspace = folder
 			}
@@ -64,37 +58,7 @@ func runACP(ctx context.Context, app *cli.App, args []string) error {
 		return acp.Run(ctx, acp.Config{
 			Self: id, Workspace: app.Settings.Tools.Workspace, Home: app.Home, Store: app.Look.Store,
 			User: app.Settings.UserName(), People: app.Settings.Deciders(), Log: guest.Log, In: app.In, Out: app.Out,
-			Models: offeredModels(app), Open: open,
+			Models: app.OfferedModels(), Open: open,
 		})
 	})
-}
-
-// offeredModels lists the models that are known of the configured preset, which has a key.
-func offeredModels(app *cli.App) (names []string) {
-	preset := app.Preset()
-	if info, _ := llm.Preset(preset); app.Runs.Offline || secret.Value(info.KeyEnv) == "" {
-		return nil
-	}
-	for name := range app.Known() {
-		if llm.ParseName(name).Preset == preset {
-			names = append(names, llm.Settle(name, "", preset))
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// mayWorkIn reports whether tools may work in the folder of the editor: the folder of all of a person's files is no
-// project, and the tools must not reach the home.
-func mayWorkIn(app *cli.App, folder string) bool {
-	if app.Runs.Workspace != "" || app.Settings.Tools.Workspace != "" {
-		return false
-	}
-	toHome, err := filepath.Rel(folder, app.Home.Dir)
-	if err != nil {
-		return false
-	}
-	holdsHome := !strings.HasPrefix(toHome, "..")
-	persons, _ := os.UserHomeDir()
-	return !holdsHome && filepath.Clean(folder) != persons
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,7 +64,7 @@ func runModels(ctx context.Context, app *cli.App, args []string) (err error) {
 	}
 	known := app.Known()
 	if only != "" {
-		learnServed(ctx, app, only, known)
+		app.Learn(ctx, only, known)
 	}
 	maps.DeleteFunc(known, func(name string, _ llm.Info) bool {
 		_, listed := presets[llm.ParseName(name).Preset]
@@ -74,26 +73,6 @@ func runModels(ctx context.Context, app *cli.App, args []string) (err error) {
 	return app.Show(map[string]any{"presets": presets, "models": known}, func(out io.Writer) {
 		writeModels(out, presets, known)
 	})
-}
-
-// learnServed asks the endpoint of a preset for its models, where there is a key, and adds them to known.
-func learnServed(ctx context.Context, app *cli.App, preset string, known llm.Known) {
-	conf := llm.Config{Preset: preset}
-	if preset == app.Preset() {
-		conf.BaseURL = app.Settings.Model.BaseURL
-	}
-	client, err := llm.New(conf)
-	if err != nil {
-		return // it is not in use here
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	_, _, models, err := client.Look(ctx)
-	if err != nil {
-		app.Warn("%v", err)
-	}
-	known.Learn(preset, models)
 }
 
 func writeModels(out io.Writer, presets map[string]presetRow, known llm.Known) {

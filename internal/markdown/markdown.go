@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"html"
 	"lethe/internal/screen"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,21 @@ type Block struct {
 type Span struct {
 	Text string
 	Style
+}
+
+// Target returns the target of a link to the web or to mail, and "" for others: a path would lead into the server that
+// shows it.
+func (s Span) Target() string {
+	target, err := url.Parse(s.Link)
+	if err != nil {
+		return ""
+	}
+	isWeb := target.Scheme == "http" || target.Scheme == "https"
+	toHost := isWeb && target.Host != ""
+	if !toHost && target.Scheme != "mailto" {
+		return ""
+	}
+	return s.Link
 }
 
 // Style is the style of text.

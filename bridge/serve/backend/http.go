@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"lethe/agent/home"
@@ -195,4 +197,28 @@ func (b *Backend) Keep(upload *multipart.FileHeader, user string, at time.Time) 
 	return Upload{
 		Hash: h, Name: bridge.Inert(upload.Filename), Type: bridge.Inert(kind), Size: len(data), Line: tag,
 	}, err
+}
+
+// Place reads a parameter that is a place in a file, in bytes; -1 where it is not given.
+func Place(r *http.Request, name string) (int64, error) {
+	given := r.FormValue(name)
+	if given == "" {
+		return -1, nil
+	}
+	at, err := strconv.ParseInt(given, 10, 64)
+	if err != nil || at < 0 {
+		return 0, report.Invalid("%s has to be a place, a number of bytes, not %.40q", name, given)
+	}
+	return at, nil
+}
+
+// KeyTime returns the moment at which a form was made, by its key, so that a file in a form that is sent again is the
+// same blob.
+func KeyTime(key string) time.Time {
+	sec, _, _ := strings.Cut(key, "-")
+	at, err := strconv.ParseUint(sec, 10, 35)
+	if err != nil {
+		return time.Now()
+	}
+	return time.Unix(int64(at), 0)
 }

@@ -9,6 +9,7 @@ import (
 	"lethe/agent/prompt"
 	"lethe/bridge/report"
 	"lethe/bridge/report/history"
+	"lethe/bridge/serve/backend"
 )
 
 // forgetting shows how the context has changed from epoch to epoch, and where the things went that left it.
@@ -26,7 +27,7 @@ type forgettingData struct {
 }
 
 func forgettingOf(page *frame, r *http.Request) (content, error) {
-	before, err := place(r, "before")
+	before, err := backend.Place(r, "before")
 	if err != nil {
 		return nil, err
 	}

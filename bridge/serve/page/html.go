@@ -175,7 +175,7 @@ func (p *htmlPage) spans(spans []markdown.Span) {
 	for _, span := range spans {
 		if span.Link != "" {
 			p.put("<a")
-			if to := leads(span.Link); to != "" {
+			if to := span.Target(); to != "" {
 				p.put(` rel="noopener noreferrer nofollow" href="%s"`, address(to))
 			}
 			p.put(">")
@@ -189,19 +189,4 @@ func (p *htmlPage) spans(spans []markdown.Span) {
 		p.put("%s%s", when(span.Italic, "</em>"), when(span.Bold, "</strong>"))
 		p.put("%s", when(span.Link != "", "</a>"))
 	}
-}
-
-// leads returns the target of a link to the web or to mail. Another link leads nowhere, because a path would lead into
-// this server.
-func leads(to string) string {
-	target, err := url.Parse(to)
-	if err != nil {
-		return ""
-	}
-	isWeb := target.Scheme == "http" || target.Scheme == "https"
-	toHost := isWeb && target.Host != ""
-	if !toHost && target.Scheme != "mailto" {
-		return ""
-	}
-	return to
 }

@@ -12,6 +12,7 @@ import (
 	"lethe/agent/events"
 	"lethe/blobs"
 	"lethe/bridge/report"
+	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/life"
 )
@@ -76,7 +77,7 @@ func lifeOf(page *frame, r *http.Request) (content, error) {
 		data.take(page, got)
 		return data, err
 	}
-	before, err := place(r, "before")
+	before, err := backend.Place(r, "before")
 	if err != nil {
 		return nil, err
 	}

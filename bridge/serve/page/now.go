@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -177,7 +176,7 @@ func say(page *frame, w http.ResponseWriter, r *http.Request) error {
 		if h.Filename == "" && h.Size == 0 { // as a browser sends it without a file
 			continue
 		}
-		kept, err := page.Keep(h, page.User, keyTime(key))
+		kept, err := page.Keep(h, page.User, backend.KeyTime(key))
 		if err != nil {
 			return err
 		}
@@ -190,17 +189,6 @@ func say(page *frame, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return page.done(w, r, "?room="+url.QueryEscape(room)+"#end")
-}
-
-// keyTime is the moment that a form was made, by its key: so what is attached to it is the same blob
-// where it is sent again.
-func keyTime(key string) time.Time {
-	sec, _, _ := strings.Cut(key, "-")
-	at, err := strconv.ParseUint(sec, 10, 35)
-	if err != nil {
-		return time.Now()
-	}
-	return time.Unix(int64(at), 0)
 }
 
 func answer(page *frame, w http.ResponseWriter, r *http.Request) error {

@@ -17,7 +17,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -95,7 +94,7 @@ func Routes(mux *http.ServeMux, back *backend.Backend) {
 		}
 		http.Redirect(w, r, to, http.StatusFound)
 	})
-	mux.HandleFunc("GET /page/"+version()+"/{name}", zip(serveAsset))
+	mux.HandleFunc("GET /page/"+version()+"/{name}", backend.Zip(serveAsset))
 	mux.HandleFunc("GET /worker.js", serveWorker)
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, assets, "favicon.svg")
@@ -141,7 +140,7 @@ func (v *view) routes(mux *http.ServeMux, back *backend.Backend, all []*view) {
 
 // handle makes a handler that does something in a frame of the view, and shows an error in words.
 func (v *view) handle(b *backend.Backend, all []*view, do form) http.HandlerFunc {
-	return zip(func(w http.ResponseWriter, r *http.Request) {
+	return backend.Zip(func(w http.ResponseWriter, r *http.Request) {
 		page := &frame{Backend: b, View: v, Views: all, Title: v.Title, R: r}
 		err := page.find(r)
 		if err == nil {
@@ -177,19 +176,6 @@ func parsed(do form) form {
 		}
 		return do(page, w, r)
 	}
-}
-
-// place reads a parameter that is a place in a file, in bytes; -1 where it is not given.
-func place(r *http.Request, name string) (int64, error) {
-	given := r.FormValue(name)
-	if given == "" {
-		return -1, nil
-	}
-	at, err := strconv.ParseInt(given, 10, 64)
-	if err != nil || at < 0 {
-		return 0, report.Invalid("%s has to be a place, a number of bytes, not %.40q", name, given)
-	}
-	return at, nil
 }
 
 // show writes the content in the layout, or the part of it that a script asks for.

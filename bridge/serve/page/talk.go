@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lethe/agent/events"
+	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/life"
 )
@@ -48,7 +49,7 @@ func (t *Talk) read(path string, r *http.Request) (lines []chat.Line, err error)
 	at := map[string]int64{}
 	alone := r.FormValue("part") != "" // it goes where some lines are shown
 	for _, name := range []string{"line", "before", "from", "after"} {
-		if at[name], err = place(r, name); err != nil {
+		if at[name], err = backend.Place(r, name); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"lethe/bridge/serve/backend"
 	"lethe/internal/test/lethetest"
 )
 
@@ -64,7 +65,7 @@ func TestZipBreaksOff(t *testing.T) {
 	for i := range noise {
 		noise[i] = byte(i * i >> 3)
 	}
-	srv := httptest.NewServer(zip(func(w http.ResponseWriter, _ *http.Request) {
+	srv := httptest.NewServer(backend.Zip(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		for range 20 {
 			_, _ = w.Write(noise)

@@ -5,12 +5,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,6 +176,41 @@ func (app *App) Preset() string {
 	model := app.Settings.Model
 	preset, _ := llm.Config{Preset: model.Preset, BaseURL: model.BaseURL, Model: model.Name}.Chosen()
 	return preset.Name
+}
+
+// OfferedModels lists the known models of the configured preset, if its key is set.
+func (app *App) OfferedModels() (names []string) {
+	preset := app.Preset()
+	if info, _ := llm.Preset(preset); app.Runs.Offline || secret.Value(info.KeyEnv) == "" {
+		return nil
+	}
+	for name := range app.Known() {
+		if llm.ParseName(name).Preset == preset {
+			names = append(names, llm.Settle(name, "", preset))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Learn asks the endpoint of a preset for its models, where there is a key, and adds them to known.
+func (app *App) Learn(ctx context.Context, preset string, known llm.Known) {
+	conf := llm.Config{Preset: preset}
+	if preset == app.Preset() {
+		conf.BaseURL = app.Settings.Model.BaseURL
+	}
+	client, err := llm.New(conf)
+	if err != nil {
+		return // it is not in use here
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	_, _, models, err := client.Look(ctx)
+	if err != nil {
+		app.Warn("%v", err)
+	}
+	known.Learn(preset, models)
 }
 
 // Store returns the store of the home, or an error where there is no home.

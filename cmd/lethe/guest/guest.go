@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"lethe/agent/home"
@@ -92,4 +95,19 @@ func (g *Guest) open(options host.Options) (err error) {
 		g.host, err = host.Look(g.app.Home, g.app.Settings.Settings, options)
 	}
 	return err
+}
+
+// MayWorkIn reports whether tools may work in the folder of the editor: the folder of all of a person's files is no
+// project, and the tools must not reach the home.
+func (g *Guest) MayWorkIn(folder string) bool {
+	if g.app.Runs.Workspace != "" || g.app.Settings.Tools.Workspace != "" {
+		return false
+	}
+	toHome, err := filepath.Rel(folder, g.app.Home.Dir)
+	if err != nil {
+		return false
+	}
+	holdsHome := !strings.HasPrefix(toHome, "..")
+	persons, _ := os.UserHomeDir()
+	return !holdsHome && filepath.Clean(folder) != persons
 }

@@ -1,4 +1,4 @@
-package page
+package backend
 
 import (
 	"net/http"
@@ -10,9 +10,9 @@ import (
 // smallestZipped is the size in bytes below which compression gains nothing.
 const smallestZipped = 256
 
-// zip compresses the answers of a handler for browsers that take gzip: a page has an eighth of its bytes then. Nothing
+// Zip compresses the answers of a handler for browsers that take gzip: a page has an eighth of its bytes then. Nothing
 // in a page is a secret that the length of an answer could tell, so no padding hides the length.
-func zip(handler http.HandlerFunc) http.HandlerFunc {
+func Zip(handler http.HandlerFunc) http.HandlerFunc {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(smallestZipped),
 		gzhttp.CompressionLevel(gzip.BestCompression),        // the default makes 5 % more than compress/gzip does
