@@ -30,14 +30,18 @@ func (j Job) binding(units []unit) []speech {
 
 // counts reports whether what a person says may be pinned. Nobody's lines, which bear no name, never are.
 func (in Input) counts(name string) bool {
-	return name != chat.Unknown && (in.People == nil || in.People(name))
+	if name == chat.Unknown {
+		return false
+	}
+	return in.People == nil || in.People(name)
 }
 
 // attributed adds to a summary of some units that it rests on words of people who do not count.
 func (j Job) attributed(summary string, units []unit) string {
 	var names []string
 	for _, m := range speeches(units) {
-		if m.who != self && !j.in.counts(m.who) && !slices.Contains(names, m.who) {
+		isStranger := m.who != self && !j.in.counts(m.who)
+		if isStranger && !slices.Contains(names, m.who) {
 			names = append(names, m.who)
 		}
 	}

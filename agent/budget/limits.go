@@ -37,8 +37,10 @@ func (p *Wallet) shareLimits(config Limits) error {
 	default:
 		next = shared.changed(said, config)
 	}
-	isNew := p.ledger.Limits == nil || *p.ledger.Limits != next
-	if isNew && (next.Any() || p.ledger.Limits != nil) {
+	known := p.ledger.Limits
+	isNew := known == nil && next.Any()
+	hasChanged := known != nil && *known != next
+	if isNew || hasChanged {
 		if err := p.ledger.PutLimits(next); err != nil {
 			return err
 		}
@@ -63,8 +65,10 @@ func (l Limits) stricter(other Limits) Limits {
 		return l
 	}
 	for k, amount := range l.amounts() {
-		if more := *other.amounts()[k]; *amount == 0 || more > 0 && more < *amount {
-			*amount = more
+		bound := *other.amounts()[k]
+		isStricter := bound > 0 && bound < *amount
+		if *amount == 0 || isStricter {
+			*amount = bound
 		}
 	}
 	l.AllowUnpriced = l.AllowUnpriced && other.AllowUnpriced

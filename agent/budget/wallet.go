@@ -114,9 +114,10 @@ func (p *Wallet) follow() {
 	}
 }
 
-// Refresh asks whether another host has set a limit, where this host knows of none.
+// Refresh asks whether another host has set a limit, unless this host knows of one.
 func (p *Wallet) Refresh() error {
-	if p == nil || p.ledger.Remote == nil || p.limited.Load() {
+	isAlone := p == nil || p.ledger.Remote == nil
+	if isAlone || p.limited.Load() {
 		return nil
 	}
 	p.mu.Lock()

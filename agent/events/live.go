@@ -29,7 +29,8 @@ func (s *Stream) deltas(l status.Live) (out []Event) {
 	for i, now := range []shown{{l.Entry, 0, soFar(l.Thinking)}, {l.Entry, 0, soFar(l.Text)}, {l.Call, l.From, l.Output}} {
 		kind := []string{ThinkingDelta, MessageDelta, ToolOutput}[i]
 		was := s.told[kind]
-		if now.entry == "" || now.text == "" && was.entry != now.entry {
+		isBlank := now.text == "" && was.entry != now.entry
+		if now.entry == "" || isBlank {
 			delete(s.told, kind)
 			continue
 		}
@@ -65,8 +66,11 @@ func (s *Stream) runs(id string) (tool string, ok bool) {
 			return p.Call.Tool, true
 		}
 	}
-	if a := s.state.Approved; len(a) > 0 && a[0].Began && a[0].ID == id {
-		return a[0].Tool, true
+	if len(s.state.Approved) == 0 {
+		return "", false
+	}
+	if first := s.state.Approved[0]; first.Began && first.ID == id {
+		return first.Tool, true
 	}
 	return "", false
 }

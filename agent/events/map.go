@@ -60,7 +60,7 @@ func (s *Stream) events(line life.Event) []Event {
 		m.add(Event{Type: TurnStart})
 	}
 	m.tell(e, call, &before)
-	if was && (!is || s.state.Turn > before.Turn) {
+	if ended := !is || s.state.Turn > before.Turn; was && ended {
 		m.end(e)
 	}
 	return m.out

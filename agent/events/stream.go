@@ -66,7 +66,11 @@ func Open(store *blobs.Store, log Log, after string) (*Stream, error) {
 	if err == nil && skip > 0 {
 		err = s.read()
 	}
-	if err == nil && skip > 0 && len(s.queue) <= skip || err == io.EOF {
+	isWithin := err == nil && skip > 0
+	if isWithin && len(s.queue) <= skip {
+		err = ErrGone
+	}
+	if err == io.EOF {
 		err = ErrGone
 	}
 	if err != nil {
@@ -103,7 +107,11 @@ func epochBefore(path string, offset int64) (epoch int64, err error) {
 // that begins there.
 func place(id string) (offset int64, skip int, err error) {
 	_, _ = fmt.Sscanf(id, "%d.%d", &offset, &skip) // what it did not take is seen below
-	if id != "" && (offset < 0 || skip < 0 || id != placeID(offset, skip)) {
+	if id == "" {
+		return 0, 0, nil
+	}
+	isPlace := offset >= 0 && skip >= 0
+	if !isPlace || id != placeID(offset, skip) {
 		return 0, 0, fmt.Errorf("%w: %.40q", ErrAfter, id)
 	}
 	return offset, skip, nil
@@ -153,7 +161,10 @@ func (s *Stream) All() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
 			e, err := s.Next()
-			if err == io.EOF || !yield(e, err) || err != nil {
+			if err == io.EOF {
+				return
+			}
+			if !yield(e, err) || err != nil {
 				return
 			}
 		}

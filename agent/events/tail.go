@@ -113,6 +113,14 @@ func (t *tail) after(place int64) (events []Event, next int64, err error) {
 	return events, place, nil
 }
 
+// isFull reports whether lines have to go. The newest line stays, however large it is.
+func (t *tail) isFull() bool {
+	if len(t.lines) <= 1 {
+		return false
+	}
+	return t.size > keptBytes || len(t.lines) > keptLines
+}
+
 // grow reads the log to its end.
 func (t *tail) grow() error {
 	s := t.stream
@@ -127,7 +135,7 @@ func (t *tail) grow() error {
 		line := read{from, s.r.At.Offset, s.queue}
 		t.lines = append(t.lines, line)
 		t.size += line.size()
-		for len(t.lines) > keptLines || t.size > keptBytes && len(t.lines) > 1 {
+		for t.isFull() {
 			t.size -= t.lines[0].size()
 			t.lines = append([]read(nil), t.lines[1:]...)
 		}

@@ -59,7 +59,8 @@ func (s *Set) turnedOff(event string, a *Answer) (names []string) {
 			continue
 		}
 		was, _ := seen.Load(path)
-		if err == nil && durable.Unchanged(was.(fs.FileInfo), now) && os.Chmod(path, 0o700) == nil {
+		isSame := err == nil && durable.Unchanged(was.(fs.FileInfo), now)
+		if isSame && os.Chmod(path, 0o700) == nil {
 			a.Warnings = append(a.Warnings, fmt.Sprintf("hook %s had %#o; its mode was restored", name, now.Mode().Perm()))
 			continue
 		}
@@ -124,5 +125,8 @@ func (s *Set) find(event string) (names, ignored []string) {
 func trusted(fi fs.FileInfo) bool {
 	isBackup := strings.HasSuffix(fi.Name(), "~")
 	isProgram := fi.Mode()&(fs.ModeType|0o122) == 0o100
-	return isProgram && !isBackup && int(fi.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
+	if isBackup || !isProgram {
+		return false
+	}
+	return int(fi.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
 }

@@ -185,7 +185,8 @@ func (d *draft) finish() (Reply, error) {
 	d.text.WriteString(text)
 	d.reasoning.WriteString(reasoning)
 	saysNothing := d.text.Len() == 0 && len(d.calls) == 0
-	if saysNothing && d.tags.at == thinking && d.reply.Finish != "length" {
+	neverEnds := d.tags.at == thinking && d.reply.Finish != "length"
+	if saysNothing && neverEnds {
 		return Reply{}, &Error{Kind: Garbage, Blank: true, Message: "the reply is thoughts that never end"}
 	}
 	slices.SortStableFunc(d.calls, func(a, b *callDraft) int { return cmp.Compare(a.index, b.index) })

@@ -77,7 +77,8 @@ func (d *draft) callOf(f fragment) (c *callDraft, index int) {
 	}
 	c = d.current[index]
 	isTail := !named && f.ID == ""
-	if c == nil && isTail && len(d.calls) > 0 {
+	goesOn := isTail && len(d.calls) > 0
+	if c == nil && goesOn {
 		last := d.calls[len(d.calls)-1]
 		return last, last.index
 	}
@@ -127,7 +128,8 @@ func (c *callDraft) isOver(f fragment) bool {
 	if !hasIDs && f.Function.Name != "" {
 		return isObject(c.args.String()) && isObject(argumentsOf(f).text)
 	}
-	hasOtherID := f.ID != "" && c.id != "" && f.ID != c.id
+	bothHaveIDs := f.ID != "" && c.id != ""
+	hasOtherID := bothHaveIDs && f.ID != c.id
 	if !hasOtherID || f.Function.Name == "" {
 		return false
 	}

@@ -109,7 +109,10 @@ func Slips(a, b string) int {
 				changed++
 			}
 			row[j+1] = min(changed, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+			if i == 0 || j == 0 {
+				continue
+			}
+			if isSwapped := a[i] == b[j-1] && a[i-1] == b[j]; isSwapped {
 				row[j+1] = min(row[j+1], before[j-1]+1)
 			}
 		}

@@ -65,8 +65,8 @@ func (d *draft) chat(data []byte, redact func(string) string) error {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return unreadable(data, redact)
 	}
-	isOllamas := e.Choices == nil && e.Error == "" && e.Model != ""
-	if !isOllamas {
+	isAnswer := e.Choices == nil && e.Error == ""
+	if isOllamas := isAnswer && e.Model != ""; !isOllamas {
 		return d.event(data, redact)
 	}
 	c := choice{Delta: piece{Content: e.Message.Content, Reasoning: e.Message.Thinking, ToolCalls: e.Message.Calls}}

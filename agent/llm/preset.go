@@ -153,7 +153,8 @@ func (conf Config) Chosen() (p PresetInfo, err error) {
 // of that one alone. A server without a key may have models of any name.
 func (p PresetInfo) misnamed(model string) error {
 	word, _, hasWord := strings.Cut(model, ":")
-	if model == "" || !p.KeyRequired || ParseName(model).Preset != "" {
+	isNamed := model == "" || ParseName(model).Preset != ""
+	if isNamed || !p.KeyRequired {
 		return nil
 	}
 	for _, other := range presets {

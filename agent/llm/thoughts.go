@@ -101,8 +101,8 @@ func unopened(said, piece string) int {
 		isQuoted := before != "" && strings.ContainsAny(before[len(before)-1:], "`'\"")
 		line := before[strings.LastIndexByte(before, '\n')+1:]
 		inCode := strings.Count(line, "`")%2 == 1 || strings.Count(before, "```")%2 == 1
-		isText := isOpened || isQuoted || inCode
-		if !isText {
+		isMentioned := isQuoted || inCode
+		if isText := isOpened || isMentioned; !isText {
 			return i
 		}
 	}

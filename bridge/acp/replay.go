@@ -77,7 +77,8 @@ func (s *session) showBefore(said []chat.Line, event events.Event) bool {
 	}
 	for i, line := range said {
 		heard := event.Type == events.UserMessage && event.Line == line.Hash
-		own := event.Type == events.MessageDone && line.By(s.self.Name) && event.Text == line.Text
+		isSame := line.By(s.self.Name) && event.Text == line.Text
+		own := event.Type == events.MessageDone && isSame
 		if heard || own {
 			s.showLines(said[:i])
 			return true

@@ -176,7 +176,8 @@ func (m *model) offered() (offers []command) {
 	typed := m.in.Value()
 	_, asked := m.answering()
 	isRecalled := m.typed.at < len(m.typed.lines)
-	if asked || isRecalled || !strings.HasPrefix(typed, "/") {
+	isTyping := !asked && !isRecalled
+	if !isTyping || !strings.HasPrefix(typed, "/") {
 		return nil
 	}
 	for _, c := range commands {

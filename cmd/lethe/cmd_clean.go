@@ -87,8 +87,10 @@ func holdsState(home home.Home) bool {
 		path := filepath.Join(home.Dir, name)
 		info, err := os.Lstat(path)
 		list, _ := os.ReadDir(path)
-		isFile := err == nil && !info.IsDir() && name != "format" && name != ".gitignore" // every command makes these
-		return isFile || len(list) > 0
+		isMade := name == "format" || name == ".gitignore" // by every command
+		isFile := err == nil && !info.IsDir()
+		isState := isFile && !isMade
+		return isState || len(list) > 0
 	})
 }
 

@@ -84,7 +84,8 @@ func (s *round) rewriteAll() error {
 		if err == nil {
 			e.Items, err = s.stored(e.Items, &gaps)
 		}
-		if err == nil && gaps && n == end-1 {
+		isCut := gaps && n == end-1
+		if err == nil && isCut {
 			e.Items, err = s.rest(e.Items, size)
 		}
 		for k := range e.Items {

@@ -112,7 +112,8 @@ var ErrAnew = errors.New("the stream was made anew")
 // Unreadable reports whether an error says that a text is missing or damaged, and not that the store is away.
 func Unreadable(err error) bool {
 	missing := errors.Is(err, share.ErrMissing) || errors.Is(err, ErrLess)
-	return missing || errors.Is(err, ErrDamaged) || errors.Is(err, share.ErrDamaged)
+	damaged := errors.Is(err, ErrDamaged) || errors.Is(err, share.ErrDamaged)
+	return missing || damaged
 }
 
 // passable reports whether Each goes on behind a text. A text that no key opens may be damaged, if keys open others.
@@ -143,7 +144,7 @@ func (s *Streams) Each(
 		}
 		return f(n, text, err)
 	})
-	if err == nil && locked != nil && !s.opens.Load() {
+	if err == nil && !s.opens.Load() {
 		err = locked
 	}
 	return at, err

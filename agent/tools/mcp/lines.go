@@ -37,7 +37,10 @@ func (l *lines) floods(line []byte) bool {
 		Method string
 	}
 	text, _ := bytes.CutPrefix(line, []byte("data:"))
-	isNotification := json.Unmarshal(text, &message) == nil && message.Method != "" && message.ID == nil
+	if err := json.Unmarshal(text, &message); err != nil {
+		return false
+	}
+	isNotification := message.Method != "" && message.ID == nil
 	if !isNotification {
 		return false
 	}

@@ -33,7 +33,10 @@ func kept(home, of string) string {
 // not too long.
 func listed(name string, data []byte) string {
 	line := fmt.Sprintf("--- %s: %d bytes, SHA-256 %x\n", name, len(data), sha256.Sum256(data))
-	if len(data) > maxText || !utf8.Valid(data) || bytes.ContainsRune(data, 0) {
+	if len(data) > maxText {
+		return line
+	}
+	if isText := utf8.Valid(data) && !bytes.ContainsRune(data, 0); !isText {
 		return line
 	}
 	return line + string(data) + "\n"

@@ -15,7 +15,8 @@ func front(text string) (map[string]string, error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n") + "\n"
 	inside, begins := strings.CutPrefix(text, "---\n")
 	inside, _, ends := strings.Cut(inside, "\n---\n")
-	if !begins || !ends || len(inside) > maxFront {
+	isFramed := begins && ends
+	if !isFramed || len(inside) > maxFront {
 		return nil, fmt.Errorf("SKILL.md does not begin with a line ---, and another one within %d KB", maxFront>>10)
 	}
 	values := map[string][]string{}

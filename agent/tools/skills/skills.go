@@ -179,7 +179,10 @@ func (p place) mayHold(d fs.DirEntry) bool {
 		return !d.Type().IsRegular()
 	}
 	fi, err := d.Info()
-	return err == nil && !d.IsDir() && fi.Mode()&0o111 != 0
+	if err != nil || d.IsDir() {
+		return false
+	}
+	return fi.Mode()&0o111 != 0
 }
 
 // look returns the entries of a place. It does not read an entry that has the same stamp as before.

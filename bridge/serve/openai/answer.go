@@ -81,11 +81,12 @@ func (t *turn) has(event events.Event) bool {
 func (t *turn) said(event events.Event) {
 	begun := event.Status == "" || event.Entry == t.content.Entry
 	aside := event.Room == "" && len(event.Rooms) == 0
+	showsAsides := t.streams && !t.format.isJSON()
 	switch {
 	case event.InRoom(t.room):
 		event.Text = t.format.only(t.whole(event))
 		t.say(event)
-	case !t.streams || !begun || t.format.isJSON():
+	case !begun || !showsAsides:
 	case aside:
 		t.say(event)
 	}

@@ -282,9 +282,10 @@ func (h *handler) key(r *http.Request, id home.Identity, room, user string, q re
 		taken, wasTaken := h.taken[last]
 		untaken := !wasTaken && time.Since(said.At) < time.Hour
 		isRecent := wasTaken && time.Since(taken) < againTime
-		rightBehind := isRecent && q.Format.isJSON() && h.isNewest(id, room, said)
-		repeated := retry || untaken || rightBehind
-		if repeated && last != "" {
+		mayBeAgain := isRecent && q.Format.isJSON()
+		rightBehind := mayBeAgain && h.isNewest(id, room, said)
+		isSame := untaken || rightBehind
+		if repeated := retry || isSame; repeated && last != "" {
 			return last
 		}
 		return key
@@ -295,7 +296,10 @@ func (h *handler) key(r *http.Request, id home.Identity, room, user string, q re
 func (h *handler) isNewest(id home.Identity, room string, said backend.Said) bool {
 	lines, err := chat.Before(chat.Path(h.Dir, room), -1, searched)
 	lines = slices.DeleteFunc(lines, func(line chat.Line) bool { return line.By(id.Name) })
-	return err == nil && len(lines) > 0 && lines[len(lines)-1].Hash == said.Hash
+	if err != nil || len(lines) == 0 {
+		return false
+	}
+	return lines[len(lines)-1].Hash == said.Hash
 }
 
 // maxText bounds the text of a line, which a room could not take whole.

@@ -89,7 +89,10 @@ var fence = sync.OnceValue(func() *regexp.Regexp {
 // only returns the JSON of an answer that stands in a code fence, and another answer as it is.
 func (f format) only(text string) string {
 	found := fence().FindStringSubmatch(text)
-	if f.isJSON() && found != nil && json.Valid([]byte(found[1])) {
+	if !f.isJSON() || found == nil {
+		return text
+	}
+	if json.Valid([]byte(found[1])) {
 		return found[1]
 	}
 	return text

@@ -15,7 +15,8 @@ func (d *recallData) show(html *htmlPage) {
 	}
 	html.put("\n")
 	hasFound := len(d.Said) > 0 || len(d.Matches) > 0
-	if d.Text != "" && !hasFound && d.Wrong == nil {
+	foundNothing := !hasFound && d.Wrong == nil
+	if d.Text != "" && foundNothing {
 		html.put(`<p class="notice" role="status">Nothing was said that has these words, ` +
 			`and nothing that has faded matches.</p>`)
 	}

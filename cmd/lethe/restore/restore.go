@@ -54,7 +54,8 @@ func Run(ctx context.Context, app *cli.App, url string, options Options) error {
 	isEmpty := err == nil && !slices.ContainsFunc(left, func(entry os.DirEntry) bool {
 		return !strings.HasPrefix(entry.Name(), ".tmp-") // a Run that was cut short at its beginning
 	})
-	if !isMissing && !isEmpty && !goesOn {
+	isFree := isMissing || isEmpty
+	if !isFree && !goesOn {
 		why := exit.Usagef("restore: %s is there already", dir)
 		if was != "" {
 			why = exit.Usagef("restore: in %s %s was cut short", dir, was)
