@@ -18,5 +18,5 @@ var (
 	Summarise string
 )
 
-// Version is what the program calls itself.
+// Version is the program's version.
 const Version = "0.1.0"

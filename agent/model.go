@@ -215,7 +215,7 @@ func (t *thinker) observe(answer thought) {
 	}
 }
 
-// mendWindow says how a server is given a larger window.
+// mendWindow tells people the way to give a server a larger window.
 const mendWindow = "Give the server a larger window (Ollama: OLLAMA_CONTEXT_LENGTH=32768; " +
 	"llama.cpp: --ctx-size 32768) and start me again."
 

@@ -19,8 +19,8 @@ const (
 	pinsPerChunk = 6
 )
 
-// binding returns the messages of some units whose words may be pinned: the identity's own, and those of people who
-// count.
+// binding returns the messages of some units whose words may be pinned: the identity's own, and the messages of
+// people who count.
 func (j Job) binding(units []unit) []speech {
 	return slices.DeleteFunc(speeches(units), func(m speech) bool {
 		isStranger := m.who != self && !j.in.counts(m.who)

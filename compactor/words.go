@@ -23,7 +23,7 @@ const self = "I"
 
 func (s said) String() string { return s.who + ": " + s.text }
 
-// speech is what a person or the identity itself said at once, sentence by sentence.
+// speech holds the sentences that a person or the identity itself said at once.
 type speech struct {
 	who       string
 	sentences []string

@@ -1,4 +1,4 @@
-// Package deploy has what keeps Lethe running on a machine: see README.md.
+// Package deploy holds the files that keep Lethe running on a machine: see README.md.
 package deploy
 
 import _ "embed"

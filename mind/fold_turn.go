@@ -151,7 +151,7 @@ func (s *State) paused(pause event.Paused) error {
 	return s.notice(pause.ID, pause.Notice)
 }
 
-// Short is what failed where a server takes no more than Window, and drops the rest without a word.
+// Short is the What of an error of a server that takes Window tokens, and drops the rest without a word.
 const Short = "short"
 
 // failed notes an error after which the identity goes on.

@@ -1,4 +1,4 @@
-// Package events tells what happens to an identity, in the form in which clients hear of it:
+// Package events gives the events of an identity in the form that clients hear:
 // each line of LIFE becomes no, one or several events.
 //
 //	s, err := events.Open(store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
@@ -53,7 +53,7 @@ const (
 	Stopped  = "stopped"
 )
 
-// Types are all of them.
+// Types are the types of all events.
 var Types = []string{
 	TurnStart, UserMessage, ThinkingDelta, ThinkingDone, MessageDelta, MessageDone,
 	ToolRequest, ToolOutput, ToolResult, FileChanged, Usage, TurnEnd, Error,
@@ -63,7 +63,7 @@ var Types = []string{
 // Event is something that happened. Which members there are depends on Type. Texts are valid
 // UTF-8 and otherwise as somebody wrote them: whoever shows them makes them safe.
 type Event struct {
-	ID    string    `json:"id,omitempty"` // where to go on behind it; empty for what is only under way
+	ID    string    `json:"id,omitempty"` // where to go on behind it; empty while the event is under way
 	Type  string    `json:"type"`
 	At    time.Time `json:"at"`
 	Agent string    `json:"agent"`           // name
@@ -107,7 +107,7 @@ type Call struct {
 	Args   json.RawMessage `json:"args,omitempty"` // an object; of more than 64 KiB, Text has its beginning
 	Job    int             `json:"job,omitempty"`  // that the call goes on as
 	Path   string          `json:"path,omitempty"` // of a file, as the agent names it
-	Offset int64           `json:"from,omitempty"` // of a delta: where Text stands in what has come so far, in bytes
+	Offset int64           `json:"from,omitempty"` // of a delta: where Text begins in the whole text so far, in bytes
 }
 
 // Bill is of usage.

@@ -9,14 +9,14 @@ import (
 	"lethe/mind"
 )
 
-// shown is what was told of a text that grows: the part that begins at an offset.
+// shown is the part that a stream has told of a text that grows. It begins at an offset.
 type shown struct {
 	entry string
 	from  int64
 	text  string
 }
 
-// deltas tells what has been added to what is under way. What begins anew begins at its offset
+// deltas tells the text that was added to events under way. A text that begins anew begins at its offset
 // again, if need be with nothing.
 func (s *Stream) deltas(l status.Live) (out []Event) {
 	tool, runs := s.runs(l.Call)
@@ -59,7 +59,7 @@ func soFar(text string) string {
 	return strings.TrimSpace(blobs.Unescape(strings.TrimSuffix(text, "◰")))
 }
 
-// runs reports whether a call is under way, and of which tool.
+// runs reports whether a call is under way, and returns its tool.
 func (s *Stream) runs(id string) (tool string, ok bool) {
 	for _, p := range s.state.Owed().Calls {
 		if p.ID() == id && p.Call.Started {

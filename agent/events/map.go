@@ -34,7 +34,7 @@ type mapping struct {
 // open reports whether a turn is under way.
 func open(s *mind.State) bool { return s.Owes || len(s.Owed().Calls) > 0 }
 
-// events folds a line into the state, and tells what it says.
+// events folds a line into the state, and returns its events.
 func (s *Stream) events(line life.Event) []Event {
 	m := &mapping{Stream: s, line: line, bodies: s.bodies(line)}
 	e, err := event.Parse(line)
@@ -72,7 +72,7 @@ func (m *mapping) add(e Event) *Event {
 	return &m.out[len(m.out)-1]
 }
 
-// text gives an event a text and says where all of it is.
+// text gives an event a text, and the hash of all of it.
 func (e *Event) text(text string, most int, hash string) {
 	e.Text, e.Hash = strings.ToValidUTF8(text, "\uFFFD"), hash
 	if len(e.Text) > most {
@@ -128,7 +128,7 @@ func (m *mapping) tell(e event.Event, call mind.Call, before *mind.State) {
 	m.tellCost(e)
 }
 
-// tellCourse tells where an identity begins, goes on and ends, and which rooms it hears.
+// tellCourse tells that an identity begins, goes on and ends, and the rooms that it hears.
 func (m *mapping) tellCourse(e event.Event) {
 	switch e := e.(type) {
 	case event.Boot:
@@ -148,7 +148,7 @@ func (m *mapping) tellCourse(e event.Event) {
 	}
 }
 
-// tellWords tells what people, the identity and the harness say.
+// tellWords tells the words of people, the identity and the harness.
 func (m *mapping) tellWords(e event.Event, before *mind.State) {
 	switch e := e.(type) {
 	case event.Inbound:
@@ -205,7 +205,7 @@ func (m *mapping) tellDeed(e event.Event, call mind.Call, before *mind.State) {
 	}
 }
 
-// tellCost tells what was spent and lost, and what keeps an identity from going on.
+// tellCost tells costs and losses, and reasons that keep an identity waiting.
 func (m *mapping) tellCost(e event.Event) {
 	switch e := e.(type) {
 	case event.Error:
@@ -309,7 +309,7 @@ func (m *mapping) approved(id string, before *mind.State) string {
 	return ""
 }
 
-// result tells how a call ended, and what file it has written.
+// result tells the end of a call, and the file that it has written.
 func (m *mapping) result(e Event, args string, file event.File) {
 	e.Type = ToolResult
 	m.add(e).text(string(m.body(0)), maxResult, m.hash(0))
@@ -332,7 +332,7 @@ func (m *mapping) opened(e event.Result) {
 	m.add(Event{Type: Opened, Entry: e.ID, Hash: e.Opened, Text: b.Gist})
 }
 
-// note tells what the harness tells the agent, or the end of an approved call.
+// note tells a note of the harness to the agent, or the end of an approved call.
 func (m *mapping) note(e event.Note, before *mind.State) {
 	entry := mind.EntryID(e.N)
 	switch e.Why {
@@ -403,7 +403,7 @@ func (m *mapping) fade(e event.Fade) {
 	m.fades = append(m.fades, f)
 }
 
-// forgot tells what has faded with an epoch. before is how large the request was.
+// forgot tells the ranges that have faded with an epoch. before is the size of the request until then.
 func (m *mapping) forgot(e event.Epoch, before int64) {
 	if len(m.fades) == 0 {
 		return

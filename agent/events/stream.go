@@ -16,10 +16,10 @@ import (
 	"lethe/mind"
 )
 
-// Log is where the log of an identity is, and the identity's name.
+// Log names the file of an identity's log, and the identity.
 type Log struct{ Path, Name string }
 
-// ErrAfter is wrapped by the error of Open for what is no ID of an event.
+// ErrAfter is wrapped by the error of Open for a text that is no ID of an event.
 var ErrAfter = errors.New("not the id of an event")
 
 // ErrGone says that the log does not have the place of an ID: the log was cut, or it is another
@@ -48,8 +48,8 @@ func Open(store *blobs.Store, log Log, after string) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The state at a place is that of the newest epoch before it, and what follows: it is the
-	// same for who comes from there and for who reads on.
+	// The state at a place follows from the newest epoch before it: it is the same for a client
+	// that begins there and for a client that reads on.
 	epoch, err := epochBefore(log.Path, offset)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func Open(store *blobs.Store, log Log, after string) (*Stream, error) {
 	return s, nil
 }
 
-// epochBefore is where the newest epoch begins that ends before an offset; 0 when there is none.
+// epochBefore returns the offset of the newest epoch that ends before an offset; 0 without an epoch.
 func epochBefore(path string, offset int64) (epoch int64, err error) {
 	if offset == 0 {
 		return 0, nil
@@ -125,7 +125,7 @@ func placeID(offset int64, skip int) string {
 	return id
 }
 
-// End returns the ID to give to Open for what happens from now on.
+// End returns the ID that has Open begin with the events from now on.
 func End(path string) (after string, err error) {
 	log, err := life.View(path)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Stream) Next() (Event, error) {
 	return e, nil
 }
 
-// All are the events that there are now: those of Next, up to io.EOF.
+// All yields the events that there are now, as Next returns them up to io.EOF.
 func (s *Stream) All() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {

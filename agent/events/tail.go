@@ -45,7 +45,7 @@ var tails struct {
 
 var errBehind = errors.New("the stream is behind the lines that are kept")
 
-// share gives up the State of a stream that has come to the end of its log. The first one's becomes that of the tail.
+// share gives up the State of a stream that has come to the end of its log. The tail takes the first stream's State.
 func (s *Stream) share() *tail {
 	key := tailOf{s.log, s.store}
 	tails.mu.Lock()
@@ -149,7 +149,7 @@ func (r read) size() (n int) {
 	return n
 }
 
-// deltas are those of what is under way, for a client that knows what was told.
+// deltas returns the deltas of events under way, for a client that knows the text until then.
 func (t *tail) deltas(told map[string]shown, live status.Live) []Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -171,7 +171,7 @@ func (e Event) because() string {
 	return " (" + e.Why + ")"
 }
 
-// rest says where all of a text is that was cut.
+// rest returns a remark that leads from a cut text to all of it.
 func (e Event) rest() string {
 	if !e.Cut || e.Hash == "" {
 		return ""
@@ -208,11 +208,11 @@ func (e Event) Brief() string {
 	return brief
 }
 
-// Arguments are those of a call: the values in a row, and each on lines of its own.
+// Arguments returns the arguments of a call: the values in a row, and each on lines of its own.
 func (e Event) Arguments() (brief, all string) {
 	d := json.NewDecoder(bytes.NewReader(e.Args))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return e.Text, e.Text // the beginning of what is too long
+		return e.Text, e.Text // the beginning of a text that is too long
 	}
 	rest := "" // numbers and switches, behind the texts
 	for d.More() {

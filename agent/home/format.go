@@ -33,7 +33,7 @@ func makingFile(dir string) string { return filepath.Join(dir, makingName) }
 // IsMaking reports whether a file of a home says that a command is making the home.
 func IsMaking(name string) bool { return name == makingName }
 
-// Making returns the command that is making the home in a directory; "" if there is none.
+// Making returns the command that is making the home in a directory; "" if no command is.
 func Making(dir string) (how string, err error) {
 	text, _, err := durable.ReadRegular(makingFile(dir), 1<<12)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -35,7 +35,7 @@ func (s *Set) Has(event string) bool {
 	return slices.Contains(s.there, event) || len(s.saw(event)) > 0
 }
 
-// saw returns the hooks that have been in order, as "call/guard": those that an event needs, which for a call are all.
+// saw returns the hooks that have been in order, as "call/guard": for a call all, else the event's.
 func (s *Set) saw(event string) (names []string) {
 	seen.Range(func(path, _ any) bool {
 		name, isOurs := strings.CutPrefix(path.(string), s.Dir+"/")
@@ -49,7 +49,7 @@ func (s *Set) saw(event string) (names []string) {
 	return names
 }
 
-// turnedOff returns the hooks that an event needs and that are not in order any more. It first restores their modes: any
+// turnedOff returns the hooks that an event needs and that are out of order since. It first restores their modes: any
 // command can change these, and nothing else of a hook.
 func (s *Set) turnedOff(event string, a *Answer) (names []string) {
 	for _, name := range s.saw(event) {

@@ -201,8 +201,8 @@ var failedFinishes = map[string]Error{
 }
 
 // check refuses a whole reply that says nothing usable. One that was cut off is
-// the caller's to judge. An answer in JSON may look like a call: if it is the one that
-// was refused before, it is taken. check notes the one that it refuses.
+// the caller's to judge. An answer in JSON may look like a call: check takes it if it
+// was refused before, and notes the answer that it refuses.
 func check(reply Reply, tools json.RawMessage, refused *string) error {
 	if e, failed := failedFinishes[reply.Finish]; failed {
 		return &e

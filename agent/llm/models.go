@@ -94,7 +94,7 @@ func Explicit(name, configured string) string {
 	return configured + ":" + name
 }
 
-// Slips counts the letters by which two words differ: changed, missing, added, or in the place of the next one.
+// Slips counts the letters that differ in two words: changed, missing, added, or in the place of the next one.
 func Slips(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -13,11 +13,11 @@ import (
 	deepseek "github.com/cohesion-org/deepseek-go"
 )
 
-// Ollama is the Dialect of Ollama's /api/chat, which takes the window that a request wants. Its /v1 takes none, and
-// drops what a small one does not hold. What is said here of it stands in its docs/api.md and api/types.go.
+// Ollama is the Dialect of Ollama's /api/chat, which takes the window that a request wants. Its /v1 takes no window,
+// and drops what a small one does not hold. Ollama's docs/api.md and api/types.go say so.
 const Ollama = "ollama"
 
-// ollamaWindow is asked for where nobody has set a limit, and the model was not loaded with more.
+// ollamaWindow is the window to ask for if nobody has set a limit, and the model was not loaded with more.
 const ollamaWindow = 32 << 10
 
 // setOllama sets the fields of a body that only this dialect has. A server refuses what it would else drop or shift.
@@ -35,7 +35,7 @@ func setOllama(body object, r Request) {
 	}
 }
 
-// arguments returns those of a call: as text, or as the object that Ollama wants.
+// arguments returns a call's arguments: as text, or as the object that Ollama wants.
 func (p PresetInfo) arguments(text string) any {
 	if p.Dialect != Ollama {
 		return text
@@ -99,7 +99,7 @@ func (c *Client) Window(ctx context.Context, model string) (window, limit int) {
 	return 0, 0
 }
 
-// ollamaWindow returns the window that a model was trained with, and the one that it is loaded with, or is to be.
+// ollamaWindow returns the window that a model was trained with, and its window once it is loaded.
 func (c *Client) ollamaWindow(ctx context.Context, model string) (trained, loaded int) {
 	var shown struct {
 		Parameters string

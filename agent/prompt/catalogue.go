@@ -33,7 +33,7 @@ BASH and a tool by USE: ask it first. It finds all of them, also those that are 
 type Reader struct {
 	Sources []catalogue.Source
 	Layers  []*Layer // the least specific first
-	Home    string   // has what people allowed
+	Home    string   // with the entries that people allowed
 	Roots   []string // where files are worked with, real paths; the base of relative ones first
 	Store   *blobs.Store
 	Put     func(blobs.Meta, []byte) (mind.Ref, error) // see journal.Journal.Put
@@ -43,7 +43,7 @@ type Reader struct {
 	heard  int              // the newest line of a room then
 	listed []catalogue.Item // as of the last look
 	text   []byte           // of them
-	told   []byte           // of them, as a change told it last
+	told   []byte           // as a change told it last
 }
 
 // Of returns what System has added to a system message: "" if nothing.

@@ -26,7 +26,7 @@ type engine struct {
 	// watch signals news; some may get lost. It is nil for engines that do not tell.
 	watch    func(ctx context.Context, signal func(), streams []string)
 	settings func(ctx context.Context) ([]Finding, error) // finds wrong ones, with one request; nil if there are none
-	probe    func(ctx context.Context) []Finding          // warns of what takes more requests; may be nil
+	probe    func(ctx context.Context) []Finding          // warns of faults that take more requests to find; may be nil
 }
 
 // store checks the arguments of callers, and tries until an answer is known. It alone tries again.

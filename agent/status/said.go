@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Used returns the tokens of the next request, without those that are kept free for its answer.
+// Used returns the tokens of the next request, without the tokens that are kept free for its answer.
 func (s Status) Used() int { return s.ContextTokens - s.ContextAnswer }
 
 // Said is the status in words, for a room: of an identity that is asleep until somebody acts, or busy. cost is its cost

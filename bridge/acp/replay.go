@@ -70,7 +70,7 @@ func lifeAt(path string, moment time.Time) (after string, err error) {
 	return strconv.FormatInt(from, 10), err
 }
 
-// showBefore shows the lines before the one that an event tells of. It is false if the event tells of no line.
+// showBefore shows the lines before an event's line. It is false if the event tells of no line.
 func (s *session) showBefore(said []chat.Line, event events.Event) bool {
 	if !event.InRoom(s.room) {
 		return false

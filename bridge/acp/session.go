@@ -252,7 +252,7 @@ func (s *session) choice(
 	return <-said, nil
 }
 
-// permission has the editor's person choose an option; "" for none.
+// permission has the editor's person choose an option; "" if nobody did.
 func (s *session) permission(ctx context.Context, question chat.Question) string {
 	call := sdk.ToolCallUpdate{
 		ToolCallId: sdk.ToolCallId(question.ID), Title: sdk.Ptr(bridge.Clip(question.Text, 200)),
@@ -269,7 +269,7 @@ func (s *session) permission(ctx context.Context, question chat.Question) string
 // takesText reports whether a question has no options.
 func takesText(question chat.Question) bool { return len(question.Options) == 0 }
 
-// form has the editor's person write an answer; "" for none.
+// form has the editor's person write an answer; "" if nobody did.
 func (s *session) form(ctx context.Context, question chat.Question) string {
 	const field = "answer"
 	resp, err := s.conn.UnstableCreateElicitation(ctx, sdk.UnstableCreateElicitationRequest{

@@ -23,7 +23,7 @@ const (
 )
 
 // wire is the connection as the library sees it. It answers messages that the library cannot take, or would take for
-// others, and completes those that the library cannot write.
+// others, and completes messages that it cannot write.
 type wire struct {
 	from *bufio.Reader
 	rest []byte // of a line, to be read

@@ -31,7 +31,7 @@ type Ran struct {
 	By       string    `json:"by,omitempty"` // who said yes to it
 
 	call, end, answer []blobs.Ref // texts that the line was made of
-	replaced          bool        // call has the arguments by which a hook replaced the model's
+	replaced          bool        // call has a hook's arguments in place of the model's
 }
 
 // Commands tells the newest of the commands that an identity ever ran, newest first, at most so many, and how many
@@ -139,7 +139,7 @@ func (a *audit) ended(line life.Event, id string, job int, end string) {
 		ran.Job, a.open[mind.Job{ID: job}.Signer()] = job, ran
 	default:
 		ran.Took = line.At.Sub(ran.At).Seconds()
-		ran.end = line.Refs[max(0, len(line.Refs)-1):] // the last is what a hook replaced, if one did
+		ran.end = line.Refs[max(0, len(line.Refs)-1):] // the last is the result that a hook replaced, if one did
 		ran.End, _, _ = strings.Cut(end, ". It")
 	}
 }
@@ -165,7 +165,7 @@ func (h Home) describe(ran *Ran) {
 	}
 }
 
-// commandOf finds the command in a reply, in a question, or in the arguments by which a hook replaced it.
+// commandOf finds the command in a reply, in a question, or in the arguments that a hook put in its place.
 func commandOf(ran *Ran, body []byte) string {
 	if ran.replaced {
 		return (&mind.Call{Args: blobs.Escape(string(body))}).Arg("command")

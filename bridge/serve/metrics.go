@@ -185,7 +185,7 @@ func (e *exposition) usage(all []sampled) {
 	e.each(all, func(m *mind.State) any { return m.Turn })
 }
 
-// number is 1 for what holds.
+// number returns 1 for true, and 0 for false.
 func number(holds bool) int {
 	if holds {
 		return 1
@@ -193,5 +193,5 @@ func number(holds bool) int {
 	return 0
 }
 
-// age is how long ago a moment was, in seconds.
+// age returns the seconds since a moment.
 func age(since time.Time) float64 { return max(0, time.Since(since).Seconds()) }

@@ -33,7 +33,7 @@ func newSkillsCommand(app *cli.App) *cobra.Command {
 	return cmd
 }
 
-// shelf reads the skills and programs of the home and of a workspace: the named one, else those of host.Workspaces.
+// shelf reads the skills and programs of the home and of a workspace: the named one, else host.Workspaces.
 func shelf(app *cli.App, workspace string) *skills.Shelf {
 	settings, workspaces := app.Settings.Settings, []string{workspace}
 	if workspace == "" {

@@ -172,7 +172,7 @@ func (l *leases) keep(seen map[string]sighting) {
 	}
 }
 
-// seen returns the newest sighting of a host that was kept, the zero one if there is none.
+// seen returns the newest sighting of a host that was kept, or the zero one.
 func (l *leases) seen(host string) sighting {
 	var all map[string]kept
 	text, _, _ := durable.ReadRegular(l.seenFile(), 1<<20)

@@ -62,7 +62,7 @@ type Tenure struct {
 	lacks bool            // the store has lost texts of the life
 	fence bool            // its newest text was lost: who has the life is not known
 
-	mu        sync.Mutex // held by what changes the stream
+	mu        sync.Mutex // held during changes of the stream
 	workspace workspace
 	acked     time.Time // when the store last said that this host has the life
 	beside    sync.WaitGroup
@@ -100,7 +100,7 @@ func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) 
 	case !c.mine():
 		c.onTaken()
 		err = &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
-	case c.fence: // whoever has written the newest text has the life no more
+	case c.fence: // whoever has written the newest text has lost the life
 		err = c.begin(ctx, c.at.Custody+1)
 	case id.Mirrored(): // it was taken, and the log does not say so yet
 		if err = c.settle(ctx); err == nil {
@@ -237,7 +237,7 @@ func (c *Tenure) found(ctx context.Context) error {
 	return err
 }
 
-// goesOn returns nil if this host still has a life of which the store has lost a text, and else that loss.
+// goesOn returns nil if this host still has a life although the store has lost a text of it, and else that loss.
 func (c *Tenure) goesOn(ctx context.Context, loss error) error {
 	n, last, err := c.lives.newest(ctx, c.id.Self)
 	isOurs := err == nil && last.Host.ID == c.lives.Host.ID && last.Custody == c.at.Custody
@@ -246,7 +246,7 @@ func (c *Tenure) goesOn(ctx context.Context, loss error) error {
 		return fmt.Errorf("%w; to share the life anew, remove %s", streams.ErrLess, positionFile(c.id))
 	case err != nil && !streams.Unreadable(err):
 		return err
-	case n > c.at.N || isOurs: // what follows tells who has the life
+	case n > c.at.N || isOurs: // the texts behind it tell the holder
 	case n < c.at.N || err == nil:
 		return loss
 	}

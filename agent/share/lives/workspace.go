@@ -190,7 +190,7 @@ func (w *workspace) lacking() []string {
 	return nil
 }
 
-// missing tells which of some files that were not stored are not here, or stand here as an older list has them.
+// missing returns the unstored files that are not here, or stand here as an older list has them.
 func (w *workspace) missing(left []string, list []byte) (out []string) {
 	files := parseList(list)
 	for _, name := range left {

@@ -142,7 +142,7 @@ func (s *round) stored(items []item, gaps *bool) (all []item, err error) {
 	return all, nil
 }
 
-// fill puts lines that the store has lost, and that stand in the file of the room at an offset, before those of an item.
+// fill puts lines that the store has lost, and that stand in the file of the room at an offset, before an item's lines.
 func (s *round) fill(part *item, at int64) error {
 	here, _, err := tail(Path(s.Dir, part.Room), at, s.step.Sizes[part.Room]-at)
 	if err != nil {

@@ -40,7 +40,7 @@ func (book Book) at() (place bookAt, err error) {
 	return place, json.Unmarshal(text, &place)
 }
 
-// Known returns the number of the newest text that was pulled or pushed here; 0: there is none.
+// Known returns the number of the newest text that was pulled or pushed here; 0 before the first.
 func (book Book) Known() (int, error) {
 	place, err := book.at()
 	return place.N, err

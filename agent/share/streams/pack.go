@@ -89,7 +89,7 @@ func (h *shelf) pack(ctx context.Context, k int) (packed pack, err error) {
 	return packed, nil
 }
 
-// readable returns the first pack at k or behind it that can be read; the last one that can is at h.to.
+// readable returns the first pack at k or behind it that can be read; the last readable one is at h.to.
 func (h *shelf) readable(ctx context.Context, k int) (packed pack, err error) {
 	for ; k <= h.last; k++ {
 		packed, err = h.pack(ctx, k)
@@ -256,7 +256,7 @@ func (s *Streams) mended(ctx context.Context, stream string, from, to int) error
 	return nil
 }
 
-// search finds packs of a generation that is not told any more.
+// search finds packs of a generation that is told no longer.
 func (h *shelf) search(ctx context.Context) error {
 	if h.gen+h.last > 0 {
 		return nil

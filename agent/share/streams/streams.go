@@ -34,7 +34,7 @@ type Streams struct {
 	share.Store
 	Keys *Keys // nil: texts are stored as they are
 
-	opens atomic.Bool // the keys have opened a text, so they are those of the home
+	opens atomic.Bool // the keys have opened a text, so they are the home's
 
 	salted sync.Mutex
 	secret []byte // in the names of large texts, once it is known

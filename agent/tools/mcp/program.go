@@ -46,7 +46,7 @@ func (s Server) Unreadable() (paths []string) {
 	return paths
 }
 
-// installation returns the directory in which a program was installed with all that it needs, or at least the
+// installation returns the directory where a program was installed with all that it needs, or at least the
 // directory of programs, or the file.
 func installation(program string) string {
 	bin := filepath.Dir(program)

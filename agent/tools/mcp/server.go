@@ -88,7 +88,7 @@ func (s *server) with(ctx context.Context, do func(*live) error) error {
 	return s.failed
 }
 
-// whyUnreadable says what is missing where a program may not be read; "" for others.
+// whyUnreadable tells the cause if a program may not be read, and "" otherwise.
 func (s *server) whyUnreadable() string {
 	paths := s.Unreadable()
 	if len(paths) == 0 || s.of.Trusted {

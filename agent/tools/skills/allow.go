@@ -29,7 +29,7 @@ func kept(home, of string) string {
 	return filepath.Join(home, "allowed", fmt.Sprintf("%x", sha256.Sum256([]byte(of))))
 }
 
-// listed is the part of what people allow that is about one file: its size and digest, and its text, if it is one and
+// listed is one file in the text that people allow: its size and digest, and its text, if it is one and
 // not too long.
 func listed(name string, data []byte) string {
 	line := fmt.Sprintf("--- %s: %d bytes, SHA-256 %x\n", name, len(data), sha256.Sum256(data))

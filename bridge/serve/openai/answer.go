@@ -123,7 +123,7 @@ type answer struct {
 
 	mu    sync.Mutex
 	begun bool // to stream
-	// events counts those of a stream of POST /v1/responses.
+	// events counts the events of a stream of POST /v1/responses.
 	events int
 }
 

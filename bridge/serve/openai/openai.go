@@ -117,7 +117,7 @@ func (h *handler) respond(w http.ResponseWriter, r *http.Request) error {
 	return h.answer(r, completion, messages, out)
 }
 
-// answer says what is new of a conversation, and has out tell what the identity says then.
+// answer says the new messages of a conversation, and has out tell the identity's answer.
 func (h *handler) answer(r *http.Request, completion request, messages []message, out *answer) error {
 	who, room := place(r, completion)
 	id, err := h.find(who, room)
@@ -156,7 +156,7 @@ func (h *handler) answer(r *http.Request, completion request, messages []message
 	return ended
 }
 
-// sayOnce says what is new, and returns the line, an ID in LIFE before the events of the line, and the request's key.
+// sayOnce says the new messages, and returns the line, an ID in LIFE before the line's events, and the request's key.
 func (h *handler) sayOnce(r *http.Request, id home.Identity, room string, completion request, conversation talk) (
 	said backend.Said, after, key string, err error) {
 	after, err = events.End(id.LIFE()) // before anything is said

@@ -130,7 +130,7 @@ func (p *htmlPage) how(agent report.Agent) {
 	}
 }
 
-// of names what a button is for, to those who hear the page.
+// of names the object of a button for people who hear the page.
 func of(name string) markup {
 	var p htmlPage
 	p.put(`<span class="hidden"> %s</span>`, name)

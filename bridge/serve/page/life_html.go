@@ -119,7 +119,7 @@ func (p *htmlPage) message(happened happening) {
 	p.words(happened.Text)
 }
 
-// words writes the beginning of what somebody said.
+// words writes the beginning of somebody's words.
 func (p *htmlPage) words(text string) {
 	if !strings.Contains(text, "\n") {
 		p.put(`<span class="streams" dir="auto">%s</span>`, clean(short(420, unhashed(text))))

@@ -176,7 +176,7 @@ func (v *verifier) lines() (err error) {
 	}
 }
 
-// refers takes in what a line refers to.
+// refers takes in the texts that a line refers to.
 func (v *verifier) refers(line life.Event) {
 	texts := v.Reach.Refs(line)
 	if v.f != nil {

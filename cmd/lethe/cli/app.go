@@ -250,8 +250,8 @@ func (app *App) Policy() *access.Policy {
 	return policy
 }
 
-// listed returns the names with which people sign whom the bridge lists: those that you gave, and of others those of
-// their private chats.
+// listed returns the names with which people sign whom the bridge lists: the names that you gave, and for others the
+// names of their private chats.
 func (app *App) listed() (names []string) {
 	rules, _ := app.Policy().Rules() // while the list cannot be read, nobody is on it
 	for _, user := range rules.Users {

@@ -20,7 +20,7 @@ import (
 var Bridges = []string{telegram.Name, backend.Name}
 
 // Finish gives a command, and each below it, the completion of its arguments and flags. A command that says nothing of
-// arguments takes no arguments, and the usage line of one without flags names none.
+// arguments takes no arguments, and the usage line of one without flags names no flags.
 func (app *App) Finish(cmd *cobra.Command) {
 	switch {
 	case cmd.Args != nil:

@@ -62,7 +62,7 @@ func (app *App) IsElsewhere(ctx context.Context, id home.Identity) error {
 	return id.Elsewhere(state)
 }
 
-// Elsewhere returns a life that another host has, nil if there is none.
+// Elsewhere returns a life that another host has, or nil.
 func (app *App) Elsewhere() *home.ElsewhereError {
 	if app.Shared == nil {
 		return nil

@@ -45,7 +45,7 @@ func RangeArgs(least, most int) cobra.PositionalArgs {
 }
 
 // Question accepts one argument that is a question, or no argument. It refuses a single word that may be a mistyped
-// command, and one that begins with a slash.
+// command, or begins with a slash.
 func Question(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return noCommand(cmd, args)
@@ -83,8 +83,8 @@ func noCommand(cmd *cobra.Command, words []string) error {
 	return exit.Hint(exit.Usagef("unknown command %q", words[0]), "%s", advice)
 }
 
-// meant returns the name of the command below cmd that a word seems to mean, or "": the one that others call so, or the
-// nearest within two letters. For "help" it is one letter: "hello" is a question.
+// meant returns the name of the command below cmd that a word seems to mean, or "": the command that others call so, or
+// the nearest within two letters. For "help" it is one letter: "hello" is a question.
 func meant(cmd *cobra.Command, word string) string {
 	best, least := "", 3
 	for _, below := range cmd.Commands() {

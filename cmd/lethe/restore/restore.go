@@ -82,7 +82,7 @@ func Run(ctx context.Context, app *cli.App, url string, options Options) error {
 	return exit.Hint(err, "restore it again, and it goes on; or remove %s/restoring, and what is there is the home", dir)
 }
 
-// empty removes what is in a directory, but for the file that says that a home is made there.
+// empty removes the entries of a directory, except the file that says that a home is made there.
 func empty(dir string, all []os.DirEntry) error {
 	for _, entry := range all {
 		if home.IsMaking(entry.Name()) {
