@@ -366,14 +366,16 @@ func RoomOf(id home.Identity) string {
 
 // LivedOnline reports whether an identity has used a real model: the offline one must not
 // speak in its name unasked.
-func LivedOnline(id home.Identity, store *blobs.Store) bool {
+func LivedOnline(id home.Identity, store *blobs.Store) bool { return LastEndpoint(id, store) != "" }
+
+// LastEndpoint returns the host of the real model that an identity used last, or "".
+func LastEndpoint(id home.Identity, store *blobs.Store) string {
 	if id.Self == "" {
-		return false
+		return ""
 	}
 	s, err := home.Fold(id, store)
-	if err != nil {
-		return false
+	if err != nil || s.Stable.Params.Endpoint == "offline" {
+		return ""
 	}
-	endpoint := s.Stable.Params.Endpoint
-	return endpoint != "" && endpoint != "offline"
+	return s.Stable.Params.Endpoint
 }

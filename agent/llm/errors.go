@@ -112,6 +112,9 @@ func (c *Client) failure(parent context.Context, a *call, r Request, err error) 
 	default:
 		e.Message += "; set " + env + " to a valid key of " + e.Host + " and restart"
 	}
+	if e.Status == http.StatusNotFound && c.preset.Dialect == Ollama {
+		e.Message += "; lethe models ollama lists what is there, ollama pull NAME gets another one"
+	}
 	e.Message = c.redact(e.Message + c.notRunning(err))
 	e.bought = a.draft != nil && a.draft.weight > 0
 	return &e

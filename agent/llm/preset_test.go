@@ -198,6 +198,22 @@ func TestGatewayWithoutAKey(t *testing.T) {
 	}
 }
 
+// Ollama's refusal of a model that it has not says where to find one.
+func TestModelThatOllamaHasNot(t *testing.T) {
+	noKeys(t)
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	client, err := New(Config{Preset: "ollama", BaseURL: server.URL, MaxRetries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	_, err = client.Complete(t.Context(), Request{Model: "qwen3", MaxTokens: 10}, nil)
+	if got := fmt.Sprint(err); !strings.HasSuffix(got, "ollama pull NAME gets another one") {
+		t.Error(got)
+	}
+}
+
 // Models of servers that run on this machine are found; what does not answer costs half a second.
 func TestServersHere(t *testing.T) {
 	noKeys(t)

@@ -49,7 +49,7 @@ func writeAgents(out io.Writer, app *cli.App, all []report.Agent) {
 		}
 		context := "-"
 		if agent.ContextLimit != 0 {
-			context = fmt.Sprintf("%d/%dk", agent.Used()/1000, agent.ContextLimit/1000)
+			context = fmt.Sprintf("%dk/%dk", agent.Used()/1000, agent.ContextLimit/1000)
 		}
 		rows.Row(agent.Indent+agent.Name, fmt.Sprintf("%.16s", agent.Self), state, agent.Model, agent.Rooms, agent.Turns,
 			fmt.Sprintf("%d KiB", (agent.LifeBytes+1023)>>10), context,

@@ -13,6 +13,7 @@ import (
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/host"
+	"lethe/agent/llm"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/durable"
@@ -57,7 +58,7 @@ func (app *App) Talk(ctx context.Context, f func(identity *host.Identity, banner
 	options.Rehearse = !app.LivedOnline(id)
 	here, err := host.New(app.Home, app.Settings.Settings, options)
 	if err != nil {
-		return err
+		return app.usedElsewhere(id, err)
 	}
 	id, fresh, err := app.Identity(here)
 	if err != nil {
@@ -69,6 +70,19 @@ func (app *App) Talk(ctx context.Context, f func(identity *host.Identity, banner
 		err = errors.Join(f(identity, banner(app, here, id, fresh)), identity.Stop())
 	}
 	return errors.Join(err, here.Close())
+}
+
+// usedElsewhere gives an error for want of a key a hint where the identity's last model was at another address.
+func (app *App) usedElsewhere(id home.Identity, err error) error {
+	last := host.LastEndpoint(id, app.Look.Store)
+	preset, _ := llm.Preset(cmp.Or(app.Runs.Preset, app.Preset()))
+	isThere := last == "" || strings.Contains(preset.BaseURL, "//"+last+"/")
+	if isThere || !errors.Is(err, llm.ErrNoKey) {
+		return err
+	}
+	return exit.Hint(err, "the last model of %s was at %s: give that --preset or --base-url again, set it by %s, "+
+		"or add --offline",
+		id.Name, last, app.Lethe("init"))
 }
 
 // Attached runs f with identities that other processes run.
