@@ -321,6 +321,11 @@ func Default(h home.Home, settings config.Settings) (home.Identity, error) {
 	if err != nil {
 		return home.Identity{}, err
 	}
+	return DefaultOf(all, settings)
+}
+
+// DefaultOf is Default for identities that are no children.
+func DefaultOf(all []home.Identity, settings config.Settings) (home.Identity, error) {
 	for _, name := range []string{settings.DefaultIdentity, config.DefaultName} {
 		for _, id := range all {
 			if id.Name == name {

@@ -32,8 +32,8 @@ of tools; --raw prints it as it is stored, with the reasoning.`,
 		Example: `  lethe cat 3fa9c0d2e1b4a5f6
   lethe cat --meta 3fa9c0d2e1b4a5f6`,
 		Args: cli.ExactArgs(1),
-		RunE: app.WithHome(func(_ context.Context, args []string) error {
-			return runCat(app, options, args)
+		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			return runCat(ctx, app, options, args)
 		}),
 	}
 	flags := cmd.Flags()
@@ -42,19 +42,15 @@ of tools; --raw prints it as it is stored, with the reasoning.`,
 	return cmd
 }
 
-func runCat(app *cli.App, options catOptions, args []string) error {
+func runCat(ctx context.Context, app *cli.App, options catOptions, args []string) error {
 	if options.meta && options.raw {
 		return exit.Usagef("--meta and --raw exclude each other")
-	}
-	store, err := app.Store()
-	if err != nil {
-		return err
 	}
 	ref, err := app.ParseHash(args[0])
 	if err != nil {
 		return err
 	}
-	blob, err := store.Find(ref)
+	blob, err := app.FindText(ctx, ref)
 	if err != nil {
 		return err
 	}

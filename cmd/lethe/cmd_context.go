@@ -43,9 +43,12 @@ the price, by the table of lethe models.`,
   lethe context ada --cost --model anthropic:claude-opus-5-5
   lethe context ada --compact "keep the decisions, drop the logs"`,
 		Args: cli.MaximumArgs(2),
-		RunE: app.WithIdentity(func(ctx context.Context, id home.Identity, args []string) error {
-			return runContext(ctx, app, id, options, args)
-		}),
+		RunE: app.ReadingIdentity(
+			func([]string) bool { return !options.compact },
+			func(ctx context.Context, id home.Identity, args []string) error {
+				return runContext(ctx, app, id, options, args)
+			},
+		),
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&options.compact, "compact", false, "compact it now and print the effect")

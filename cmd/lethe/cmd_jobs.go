@@ -37,9 +37,10 @@ Each has a directory agents/<self>/jobs/N with its command and its log.`,
   lethe jobs ada --stop 3
   lethe jobs ada --all`,
 		Args: cli.MaximumArgs(1),
-		RunE: app.WithIdentity(func(ctx context.Context, id home.Identity, _ []string) error {
-			return runJobs(ctx, app, id, options)
-		}),
+		RunE: app.ReadingIdentity(
+			func([]string) bool { return options.all }, // jobs themselves are at their host
+			func(ctx context.Context, id home.Identity, _ []string) error { return runJobs(ctx, app, id, options) },
+		),
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&options.all, "all", false, "list all commands that ever ran, newest first, and who said yes to them")

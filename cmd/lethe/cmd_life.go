@@ -49,9 +49,10 @@ event with that id, so a program that keeps the newest id misses nothing.`,
   lethe life ada -f --json --after 16766
   lethe life ada --type forgot --type reminded`,
 		Args: cli.MaximumArgs(1),
-		RunE: app.WithIdentity(func(ctx context.Context, id home.Identity, _ []string) error {
-			return runLife(ctx, app, id, options)
-		}),
+		RunE: app.ReadingIdentity(
+			func([]string) bool { return !options.follow },
+			func(ctx context.Context, id home.Identity, _ []string) error { return runLife(ctx, app, id, options) },
+		),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&options.after, "after", "", "`ID` of the event to go on behind")

@@ -24,9 +24,10 @@ and without an effort the configured one holds. docs/models.md has the rest.`,
 		Example: `  lethe model ada
   lethe model ada anthropic:claude-opus-5-5@high`,
 		Args: cli.RangeArgs(1, 2),
-		RunE: app.WithIdentity(func(ctx context.Context, id home.Identity, args []string) error {
-			return runModel(ctx, app, id, args)
-		}),
+		RunE: app.ReadingIdentity(
+			func(args []string) bool { return len(args) < 2 },
+			func(ctx context.Context, id home.Identity, args []string) error { return runModel(ctx, app, id, args) },
+		),
 	}
 }
 

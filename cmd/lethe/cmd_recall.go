@@ -58,12 +58,10 @@ A query is plain text: quotes, AND, * and the like have no special meaning.`,
 
 func runRecall(ctx context.Context, app *cli.App, options recallOptions, args []string) error {
 	who, words := "", args
-	if len(words) > 1 {
-		if id, err := app.Home.Find(words[0]); err == nil && id.Name == words[0] {
-			who, words = id.Name, words[1:]
-		}
+	if len(words) > 1 && app.Named(words[0]) {
+		who, words = words[0], words[1:]
 	}
-	id, err := app.Find(who)
+	id, err := app.FindToRead(ctx, who)
 	if err != nil {
 		return err
 	}

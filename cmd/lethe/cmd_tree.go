@@ -18,11 +18,13 @@ func newTreeCommand(app *cli.App) *cobra.Command {
 		Use:   "tree [NAME]",
 		Short: "Show the epochs, labels, branches and forks of a life",
 		Args:  cli.MaximumArgs(1),
-		RunE: app.WithIdentity(func(_ context.Context, id home.Identity, _ []string) error {
+		RunE: app.ReadingIdentity(always, func(_ context.Context, id home.Identity, _ []string) error {
 			return runTree(app, id)
 		}),
 	}
 }
+
+func always([]string) bool { return true }
 
 // runTree draws a life as a table. A branch shows the entry that it goes on behind.
 func runTree(app *cli.App, id home.Identity) error {

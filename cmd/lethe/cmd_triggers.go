@@ -31,9 +31,10 @@ func newTriggersCommand(app *cli.App) *cobra.Command {
 fired, how many times were missed while the identity did not run, and what its turns have cost. It fails
 when a file is wrong, and says what. docs/triggers.md tells how to write one.`,
 		Args: cli.MaximumArgs(1),
-		RunE: app.WithIdentity(func(_ context.Context, id home.Identity, _ []string) error {
-			return runTriggers(app, id, options)
-		}),
+		RunE: app.ReadingIdentity(
+			func([]string) bool { return options.runNow == "" },
+			func(_ context.Context, id home.Identity, _ []string) error { return runTriggers(app, id, options) },
+		),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&options.runNow, "run-now", "", "have `TRIGGER` fire once, now; its schedule stays")
@@ -49,7 +50,7 @@ func runTriggers(app *cli.App, id home.Identity, options triggersOptions) error 
 		return fireTrigger(app, id, options.runNow, all)
 	}
 	_, running := home.Running(id)
-	idle := !running && len(all) > 0
+	idle := !running && !id.Mirrored() && len(all) > 0
 	if idle && !app.JSON {
 		app.Note("%s does not run, and nothing fires until it does; start it with: %s", id.Name, app.HowToRun(id, ""))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
+	"lethe/agent/share/lives"
 	"lethe/agent/share/rooms"
 	"lethe/agent/share/streams"
 	"lethe/blobs"
@@ -207,6 +208,20 @@ func (s *Cluster) Unknown(name string) error {
 		return nil
 	}
 	return &home.ElsewhereError{Identity: home.Identity{Self: life.Self, Name: life.Name}, Host: life.Host.Label}
+}
+
+// Copy brings a life as the store has it into another home, which shares nothing, and returns the host that has the
+// life. Called again, it brings what is new. Nothing is written to the store.
+func (s *Cluster) Copy(
+	ctx context.Context, into home.Home, store *blobs.Store, id home.Identity,
+) (copied home.Identity, at streams.Host, err error) {
+	copied = into.Identity(id.Self, id.Name)
+	if err := s.connect(); err != nil {
+		return copied, at, err
+	}
+	copies := lives.Lives{Streams: s.streams, Home: into, Host: s.Host, Log: s.log}
+	at, err = copies.Copy(ctx, copied, store)
+	return copied, at, err
 }
 
 // Take has a life go on here, with its children.

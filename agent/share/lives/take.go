@@ -52,6 +52,19 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 	return fmt.Errorf("take %s: %w", id.Name, ErrBusy)
 }
 
+// Copy brings what the store has of a life into l.Home, which shares nothing, and returns the host that has the life.
+// It writes nothing to the store. Called again, it brings what is new.
+func (l *Lives) Copy(ctx context.Context, id home.Identity, store *blobs.Store) (streams.Host, error) {
+	if err := durable.MkdirAll(id.Dir, 0o700); err != nil {
+		return streams.Host{}, err
+	}
+	c, err := l.catchUp(ctx, id, store)
+	if err == nil && c.at.N == 0 {
+		err = fmt.Errorf("copy %s: %w: the store has no life of that name", id.Name, home.ErrNotFound)
+	}
+	return c.at.Host, err
+}
+
 // Stopped reports whether somebody has stopped a life, and it was not resumed since.
 func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
 	_, segment, err := l.newest(ctx, self)

@@ -45,6 +45,8 @@ type App struct {
 	Look     report.Home    // reads it
 	Settings Settings       // its config.toml
 	Shared   *hosts.Cluster // nil: no other host shares the home
+
+	copies *copies // nil: app.Look reads the home
 }
 
 // Settings are config.toml, with the tables of the bridges that this program runs.

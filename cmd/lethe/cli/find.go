@@ -51,8 +51,8 @@ func (app *App) FindForClient(who string) (home.Identity, error) {
 func (app *App) DefaultIdentity() (home.Identity, error) {
 	id, err := host.Default(app.Home, app.Settings.Settings)
 	if errors.Is(err, home.ErrNotFound) && app.Shared != nil {
-		for _, elsewhere := range app.Shared.Elsewhere() {
-			return id, elsewhere
+		if id, err = host.DefaultOf(app.grownElsewhere(), app.Settings.Settings); err == nil {
+			return id, app.knownElsewhere(id)
 		}
 	}
 	switch {
@@ -63,6 +63,15 @@ func (app *App) DefaultIdentity() (home.Identity, error) {
 		err = exit.Hint(err, "boot one with: %s", app.Lethe(""))
 	}
 	return id, err
+}
+
+// Named reports whether a word is the name of an identity of the home, at any host.
+func (app *App) Named(word string) bool {
+	id, err := app.Find(word)
+	if elsewhere, is := errors.AsType[*home.ElsewhereError](err); is {
+		return elsewhere.Identity.Name == word
+	}
+	return err == nil && id.Name == word
 }
 
 // nearest asks for the identity with a name much like who; "" if there is no such identity.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ func (app *App) WithHome(run func(context.Context, []string) error) RunE {
 		if err := app.Prepare(cmd, false); err != nil {
 			return err
 		}
-		return run(cmd.Context(), args)
+		return errors.Join(run(cmd.Context(), args), app.dropCopies())
 	}
 }
 
@@ -36,12 +37,32 @@ func (app *App) MakingHome(run func(context.Context, []string) error) RunE {
 
 // WithIdentity is WithHome for a command about the identity that its first argument names, or about the default one.
 func (app *App) WithIdentity(run func(context.Context, home.Identity, []string) error) RunE {
+	find := func(_ context.Context, who string) (home.Identity, error) { return app.Find(who) }
+	return app.withFound(find, run)
+}
+
+// ReadingIdentity is WithIdentity for a command that only reads if reads says so: then it reads a life that another host
+// has, too.
+func (app *App) ReadingIdentity(
+	reads func(args []string) bool, run func(context.Context, home.Identity, []string) error,
+) RunE {
+	return func(cmd *cobra.Command, args []string) error {
+		if !reads(args) {
+			return app.WithIdentity(run)(cmd, args)
+		}
+		return app.withFound(app.FindToRead, run)(cmd, args)
+	}
+}
+
+func (app *App) withFound(
+	find func(context.Context, string) (home.Identity, error), run func(context.Context, home.Identity, []string) error,
+) RunE {
 	return app.WithHome(func(ctx context.Context, args []string) error {
-		id, err := app.Find(Argument(args, 0))
+		id, err := find(ctx, Argument(args, 0))
 		if err != nil {
 			return err
 		}
-		if elsewhere := app.knownElsewhere(id); elsewhere != nil {
+		if elsewhere := app.knownElsewhere(id); elsewhere != nil && app.copies == nil {
 			app.Note("this is as this host had it: %s goes on at %s", id.Name, elsewhere.Host)
 		}
 		return run(ctx, id, args)

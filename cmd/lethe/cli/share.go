@@ -73,6 +73,18 @@ func (app *App) Elsewhere() *home.ElsewhereError {
 	return nil
 }
 
+// grownElsewhere lists the identities that other hosts have, and that are no children.
+func (app *App) grownElsewhere() (all []home.Identity) {
+	lives, _ := app.Shared.Lives() // Find tells of an error
+	for _, life := range lives {
+		id := app.Home.Identity(life.Self, life.Name)
+		if life.Parent == "" && app.knownElsewhere(id) != nil {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
 // knownElsewhere returns where a life that is on this disk goes on, if another host has it, as this one was told last.
 func (app *App) knownElsewhere(id home.Identity) *home.ElsewhereError {
 	if app.Shared == nil {
