@@ -30,20 +30,20 @@ a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
 		Example: `  lethe diff ada e39 now
   lethe diff ada e39 bea:now`,
 		Args: cli.ExactArgs(3),
-		RunE: app.WithHome(func(_ context.Context, args []string) error {
-			return runDiff(app, args)
+		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			return runDiff(ctx, app, args)
 		}),
 	}
 }
 
 // runDiff compares an identity with itself at another moment, or with another identity.
-func runDiff(app *cli.App, args []string) error {
+func runDiff(ctx context.Context, app *cli.App, args []string) error {
 	before, after := args[1], args[2]
-	then, err := comparedState(app, args[0], before)
+	then, err := comparedState(ctx, app, args[0], before)
 	if err != nil {
 		return err
 	}
-	now, err := comparedState(app, args[0], after)
+	now, err := comparedState(ctx, app, args[0], after)
 	if err != nil {
 		return err
 	}
@@ -60,11 +60,11 @@ func runDiff(app *cli.App, args []string) error {
 }
 
 // comparedState is an identity at a moment; OTHER:MOMENT is another identity's.
-func comparedState(app *cli.App, who, moment string) (*mind.State, error) {
+func comparedState(ctx context.Context, app *cli.App, who, moment string) (*mind.State, error) {
 	if other, rest, ok := strings.Cut(moment, ":"); ok && home.ValidName(other) {
 		who, moment = other, rest
 	}
-	_, then, err := app.IdentityAt(who, moment)
+	then, err := app.ReadAt(ctx, who, moment)
 	return then.State, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/blobs"
@@ -36,6 +37,19 @@ func (app *App) FindToRead(ctx context.Context, who string) (home.Identity, erro
 		return id, err
 	}
 	return app.readCopy(ctx, elsewhere)
+}
+
+// ReadAt returns the state of an identity at a moment, as FindToRead finds it.
+func (app *App) ReadAt(ctx context.Context, who, moment string) (then home.Then, err error) {
+	when, err := report.ParseMoment(moment, time.Now())
+	if err != nil {
+		return then, err
+	}
+	id, err := app.FindToRead(ctx, who)
+	if err != nil {
+		return then, err
+	}
+	return home.At(id, app.Look.Store, when)
 }
 
 // FindText returns a stored text of this home, or else of a life that another host has.
