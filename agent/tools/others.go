@@ -76,8 +76,8 @@ func (s *Set) useOther(ctx context.Context, c Call, a useArgs) (Result, error) {
 			of, _ := path.Split(i.Name)
 			unasked := i.Name+"/" == server // it tells its tools when it is called
 			answers := tool == catalogue.Answering && of == server
-			serves := i.Name == a.Name || unasked || answers
-			if serves {
+			ofServer := unasked || answers
+			if i.Name == a.Name || ofServer {
 				answer, err := source.Use(ctx, a.Name, args, catalogue.Call{ID: c.ID, Life: c.Life, Output: c.Output})
 				return Result{Body: answer.Text, Err: answer.Err, Files: answer.Files}, err
 			}

@@ -129,7 +129,8 @@ func (t *Triggers) reload(v View) error {
 	for _, e := range entries {
 		name, isTrigger := strings.CutSuffix(e.Name(), suffix)
 		hidden := strings.HasPrefix(name, ".")
-		if !isTrigger || hidden || len(found) == trigger.MaxTriggers {
+		isShown := isTrigger && !hidden
+		if !isShown || len(found) == trigger.MaxTriggers {
 			continue
 		}
 		fi, err := e.Info()

@@ -118,7 +118,8 @@ func (t *transcript) result(event ownEvent) {
 
 // calls reports whether an act is the call of a result.
 func (a *act) calls(e ownEvent) bool {
-	return a.Type == events.ToolRequest && a.Agent == e.Agent && a.Entry == e.Entry
+	isSame := a.Agent == e.Agent && a.Entry == e.Entry
+	return isSame && a.Type == events.ToolRequest
 }
 
 // actOf makes an act of an event, or nil where the room or the bar tells of the event.

@@ -13,7 +13,6 @@ import (
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
-	"lethe/internal/durable"
 	"lethe/life"
 )
 
@@ -108,7 +107,7 @@ func checkRequest(app *cli.App, options checkOptions, names []string) (request c
 		return request, err
 	}
 	if options.against != "" {
-		from, err := readCheckpoint(app, options.against, request.Lives[0])
+		from, err := check.ReadCheckpoint(app.In, options.against, request.Lives[0])
 		if err != nil {
 			return request, err
 		}
@@ -128,29 +127,6 @@ func printCheckpoint(app *cli.App, verdict check.Verdict) error {
 	}
 	_, err := fmt.Fprint(app.Out, verdict.Checkpoint)
 	return err
-}
-
-// readCheckpoint reads a checkpoint of an identity from a file; - is standard input.
-func readCheckpoint(app *cli.App, path string, id home.Identity) (life.Checkpoint, error) {
-	const most = 1 << 12
-	var text []byte
-	var err error
-	if path == "-" {
-		text, err = io.ReadAll(io.LimitReader(app.In, most))
-	} else {
-		text, err = durable.ReadWhole(path, most)
-	}
-	if err != nil {
-		return life.Checkpoint{}, exit.Usagef("read checkpoint %s: %w", path, err)
-	}
-	from, err := life.ParseCheckpoint(string(text))
-	if err != nil {
-		return from, exit.Usagef("read checkpoint %s: %w", path, err)
-	}
-	if from.Self != id.Self {
-		return from, exit.Usagef("the checkpoint is of the identity %.16s, and %s is %.16s", from.Self, id.Name, id.Self)
-	}
-	return from, nil
 }
 
 // showCheck shows a report, and before it what was mended. against may be nil.

@@ -165,8 +165,10 @@ func (s *Shelf) describe(e *Entry, all string) (about string, err error) {
 
 // isDescription reports whether a text is one line of at most maxAbout bytes, without control characters.
 func isDescription(text string) bool {
-	fits := text != "" && len(text) <= maxAbout
-	return fits && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+	if text == "" || len(text) > maxAbout {
+		return false
+	}
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // notDescribed returns the error about a program that ended so and printed no description.
