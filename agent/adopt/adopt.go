@@ -9,6 +9,7 @@
 package adopt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,24 +26,25 @@ import (
 // maxText bounds a line, a text in a file of its own, a picture and a session that has to be folded, in bytes.
 const maxText = 64 << 20
 
-// A Source reads the format of one agent.
-type Source interface {
-	// Find returns the pieces of a store in the order in which Read wants them: parents before their forks.
-	Find(store fs.FS) ([]Piece, error)
-	// Read passes the sessions and entries of a piece to out. A *SchemaError says that it knows no such format; nothing
-	// of the piece has been passed on then.
-	Read(out *Stream, piece Piece) error
-}
-
 // A Piece is a file of a store. Its size and time tell whether it has changed since another run.
 type Piece struct {
 	Path    string
 	Size    int64 // bytes
 	Changed time.Time
-	kind    string // a source's own word for it; memory for a file of memories
+	kind    string // the word of its pattern
+	rank    int    // of its pattern
 }
 
-const memory = "memory"
+// The words for files of which a source need not know more.
+const (
+	memory   = "memory"   // a file of memories
+	prompts  = "prompts"  // a list of prompts
+	database = "database" // a SQLite file
+	sessions = "sessions"
+)
+
+// A pattern is an expression for the paths of files, and the word for them.
+type pattern struct{ path, kind string }
 
 // A Session is one conversation. Its id is unique within the agent; a session that lies in several files comes again
 // with each, and then only with new entries.
@@ -134,27 +136,18 @@ type Agent struct {
 	Roots []string
 	// Hint says how a person gets a store that lies nowhere by itself.
 	Hint string
-	Source
+
+	dirs  []string  // of the store that are searched; all if it lacks each of them: a person may have named one
+	files []pattern // in the order in which they are read; the last that matches a path counts
+	// order sorts the pieces: parents before their forks. It may drop some.
+	order func(fs.FS, []Piece) []Piece
+	// read passes the sessions and entries of a piece to the stream, or refuses it before the first one.
+	read func(*Stream, Piece)
 }
 
 // Agents are all agents, by how many people use them.
 var Agents = []Agent{
-	{Name: "claude-code", Title: "Claude Code", Roots: []string{"$CLAUDE_CONFIG_DIR", ".claude", ".config/claude"},
-		Source: claudeCode{}},
-	{Name: "codex", Title: "Codex", Roots: []string{"$CODEX_HOME", ".codex"}, Source: codex{}},
-	{Name: "pi", Title: "pi", Roots: []string{"$PI_CODING_AGENT_DIR", ".pi/agent", ".omp/agent"}, Source: pi{}},
-	{Name: "chatgpt", Title: "ChatGPT", Source: chatGPT{},
-		Hint: "export it (Settings, Data controls), then: lethe adopt chatgpt=FILE.zip --dry-run"},
-	{Name: "claude-ai", Title: "Claude.ai", Source: claudeAI{},
-		Hint: "export it (Settings, Privacy), then: lethe adopt claude-ai=FILE.zip --dry-run"},
-	{Name: "openclaw", Title: "OpenClaw", Roots: []string{"$OPENCLAW_STATE_DIR", ".openclaw"}, Source: openClaw{}},
-	{Name: "hermes", Title: "Hermes", Roots: []string{"$HERMES_HOME", ".hermes"},
-		Hint: "hermes sessions export h.jsonl, then: lethe adopt hermes=h.jsonl --dry-run", Source: hermes{}},
-	{Name: "qwen-code", Title: "Qwen Code", Roots: []string{".qwen"}, Source: qwenCode{}},
-	{Name: "gemini-cli", Title: "Gemini CLI", Roots: []string{"$GEMINI_CLI_HOME/.gemini", ".gemini"}, Source: geminiCLI{}},
-	{Name: "opencode", Title: "opencode", Roots: []string{"$XDG_DATA_HOME/opencode", ".local/share/opencode"},
-		Source: openCode{}},
-	{Name: "copilot-cli", Title: "Copilot CLI", Roots: []string{".copilot"}, Source: copilotCLI{}},
+	claudeCode, codex, pi, chatGPT, claudeAI, openClaw, hermes, qwenCode, geminiCLI, openCode, copilotCLI,
 }
 
 // Find returns the agent with a name, or nil.
@@ -181,16 +174,11 @@ func (a *Agent) Places(home string, getenv func(string) string) (all []string) {
 	return all
 }
 
-// A SchemaError says that a file is not of a format that a source knows.
-type SchemaError struct{ What string }
-
-func (e *SchemaError) Error() string { return "unknown format: " + e.What }
-
 // Read reads a store of an agent. What it cannot read is in the report; an error is the sink's, or of the search for
 // files, or says that ctx has ended.
 func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Options) (*Report, error) {
 	out := newStream(ctx, agent.Name, store, sink, options)
-	pieces, err := agent.Find(store)
+	pieces, err := agent.find(store)
 	if err != nil {
 		return out.report, fmt.Errorf("look for histories of %s: %w", agent.Title, err)
 	}
@@ -207,125 +195,129 @@ func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Opt
 			options.Progress(done, total)
 		}
 		done += piece.Size
-		stem, _, _ := strings.Cut(path.Base(piece.Path), ".jsonl")
-		out.listed[stem], out.listed[threadID().FindString(stem)] = true, true
+		out.listed[stem(piece.Path)], out.listed[threadOf(piece.Path)] = true, true
 		if options.Skip != nil && options.Skip(piece) {
 			out.report.Unchanged++
 			continue
 		}
 		out.begin(piece)
-		if piece.kind == memory {
-			err = out.memory(piece)
-		} else {
-			err = agent.Source.Read(out, piece)
+		switch piece.kind {
+		case memory:
+			out.memory(piece)
+		case prompts:
+			out.prompts(piece)
+		default:
+			agent.read(out, piece)
 		}
-		if err := out.finish(piece, err); err != nil {
-			return out.report, err
+		if out.stops(); out.failed != nil {
+			break
 		}
+		out.report.Files++
+		out.report.Bytes += piece.Size
 	}
-	return out.report, nil
+	return out.report, out.failed
 }
 
-// finish counts a piece that was read. It returns the error of the sink or the context, and reports any other one.
-func (s *Stream) finish(piece Piece, err error) error {
-	s.report.Files++
-	s.report.Bytes += piece.Size
-	var ended *sinkError
-	if errors.As(err, &ended) {
-		return ended.err
-	}
-	if s.ctx.Err() != nil {
-		return s.ctx.Err()
-	}
-	var unknown *SchemaError
-	if errors.As(err, &unknown) {
-		s.notUnderstood(unknown.Error())
-	} else if err != nil {
-		s.notUnderstood(plainError(err))
-	}
-	return nil
+// stem returns the name of a file without its ending.
+func stem(name string) string {
+	base, _, _ := strings.Cut(path.Base(name), ".json")
+	return base
 }
 
-// plainError returns an error without the path that the report names beside it.
-func plainError(err error) string {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return "cannot be read: " + at.Err.Error()
+// find returns the regular files of a store that the agent's patterns name. Directories below that may not be read are
+// passed over.
+func (a *Agent) find(store fs.FS) (all []Piece, err error) {
+	var expressions []*regexp.Regexp
+	for _, file := range a.files {
+		expressions = append(expressions, regexp.MustCompile(file.path))
 	}
-	return "cannot be read: " + err.Error()
-}
-
-// within returns a directory of a store, or the whole of a store without it: a person may have named the directory.
-func within(store fs.FS, dir string) string {
-	if info, err := fs.Stat(store, dir); err != nil || !info.IsDir() {
-		return "."
-	}
-	return dir
-}
-
-// pieces returns the regular files in dir for which kind returns a word, by their paths. Directories below that may not
-// be read are passed over.
-func pieces(store fs.FS, dir string, kind func(name string) string) (all []Piece, err error) {
-	err = fs.WalkDir(store, dir, func(name string, entry fs.DirEntry, err error) error {
+	isWhole := !slices.ContainsFunc(a.dirs, func(dir string) bool {
+		_, err := fs.Stat(store, dir)
+		return err == nil
+	})
+	err = fs.WalkDir(store, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil && name == dir && !errors.Is(err, fs.ErrNotExist):
+		case err != nil && name == "." && !errors.Is(err, fs.ErrNotExist):
 			return err
-		case err != nil:
+		case err != nil || entry.IsDir() && !isWhole && !a.leadsTo(name):
 			return fs.SkipDir
+		case !entry.Type().IsRegular():
+			return nil
 		}
-		if word := kind(name); entry.Type().IsRegular() && word != "" {
-			all = appendPiece(all, entry, name, word)
+		for rank, expression := range slices.Backward(expressions) {
+			if !expression.MatchString(name) {
+				continue
+			}
+			info, err := entry.Info()
+			if kind := a.files[rank].kind; kind != "" && err == nil { // else it is left out, or gone
+				all = append(all, Piece{name, info.Size(), info.ModTime(), kind, rank})
+			}
+			break
 		}
 		return nil
 	})
+	slices.SortStableFunc(all, func(a, b Piece) int { return a.rank - b.rank })
+	if a.order != nil {
+		all = a.order(store, all)
+	}
 	return all, err
 }
 
-// named returns the kinds of files for pieces: the word behind the first pattern that a path has.
-func named(patternsAndWords ...string) func(name string) string {
-	var patterns []*regexp.Regexp
-	for i := 0; i < len(patternsAndWords); i += 2 {
-		patterns = append(patterns, regexp.MustCompile(patternsAndWords[i]))
-	}
-	return func(name string) string {
-		i := slices.IndexFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
-		if i < 0 {
-			return ""
-		}
-		return patternsAndWords[2*i+1]
-	}
-}
-
-// alone returns the pieces for the named files of a store that are there and regular.
-func alone(store fs.FS, kind string, names ...string) (all []Piece) {
-	for _, name := range names {
-		if info, err := fs.Lstat(store, name); err == nil && info.Mode().IsRegular() {
-			all = appendPiece(all, fs.FileInfoToDirEntry(info), name, kind)
-		}
-	}
-	return all
-}
-
-func appendPiece(all []Piece, entry fs.DirEntry, name, kind string) []Piece {
-	info, err := entry.Info()
-	if err != nil {
-		return all
-	}
-	return append(all, Piece{Path: name, Size: info.Size(), Changed: info.ModTime(), kind: kind})
+// leadsTo reports whether a directory is one that is searched, or above or below one.
+func (a *Agent) leadsTo(dir string) bool {
+	return dir == "." || slices.ContainsFunc(a.dirs, func(searched string) bool {
+		return strings.HasPrefix(searched+"/", dir+"/") || strings.HasPrefix(dir+"/", searched+"/")
+	})
 }
 
 // notes are the names of files that a person writes for an assistant; other files of memories are the assistant's.
 var notes = []string{"CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md", "USER.md", "SOUL.md"}
 
 // memory passes on a file of memories, whole, as a session of its own.
-func (s *Stream) memory(piece Piece) error {
+func (s *Stream) memory(piece Piece) {
 	text, err := s.whole(s.store, piece.Path)
 	if err != nil {
-		return err
+		s.refuse(plainError(err))
+		return
 	}
 	who := Assistant
 	if slices.Contains(notes, path.Base(piece.Path)) {
 		who = Person
 	}
 	s.open(Session{ID: piece.Path, Title: path.Base(piece.Path), Began: piece.Changed})
-	return s.put("", Entry{At: piece.Changed, Who: who, Kind: Memory, Text: string(text)})
+	s.put("", Entry{At: piece.Changed, Who: who, Kind: Memory, Text: string(text)})
+}
+
+// prompts passes on the prompts of sessions that have no file any more, from a list of all prompts.
+func (s *Stream) prompts(piece Piece) {
+	type prompt struct {
+		Display, Text string // of Claude Code, of Codex
+		Project       string
+		SessionID     string
+		ThreadID      string `json:"session_id"`
+		Timestamp, TS moment
+		line          int
+	}
+	var lost []prompt
+	s.records(piece.Path, as(func(r *record, p *prompt) {
+		p.SessionID = cmp.Or(p.SessionID, p.ThreadID)
+		p.Text, p.line = r.text(cmp.Or(p.Display, p.Text)), r.line
+		switch {
+		case p.SessionID == "":
+			s.notUnderstood("prompt without a session")
+		case s.listed[p.SessionID]:
+			s.report.Doubled++
+		default:
+			lost = append(lost, *p)
+		}
+	}))
+	slices.SortStableFunc(lost, func(a, b prompt) int { return strings.Compare(a.SessionID, b.SessionID) })
+	for _, p := range lost {
+		at := cmp.Or(p.Timestamp, p.TS).Time
+		if p.SessionID != s.session.ID {
+			s.open(Session{ID: p.SessionID, Dir: p.Project, Began: at})
+		}
+		entry := Entry{At: at, Who: Person, Kind: Said, Text: p.Text, Line: p.line}
+		s.say(p.SessionID+at.Format(time.RFC3339Nano), entry)
+	}
 }

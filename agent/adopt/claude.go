@@ -11,30 +11,40 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // claudeCode reads the projects of Claude Code (seen: 2.1.332). A session is a file; the order is the file's, since a
 // compaction gives messages a new parent. Several rows with one message.id are one message that was streamed. A fork
 // repeats rows of its parent, with their uuid. A side chain has an agentId, and the sessionId of its parent.
-type claudeCode struct{}
-
-const prompts = "prompts" // the kind of a list of prompts
-
-func (claudeCode) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, within(store, "projects"), named(
-		`(^|/)(tool-results/|history\.jsonl$)`, "", `\.jsonl$`, "session", `(^|/)memory/[^/]+\.md$`, memory))
-	heads := map[string]claudeHead{}
-	buffer := make([]byte, 1<<16)
-	for _, piece := range all {
-		heads[piece.Path] = headOf(store, piece.Path, buffer)
-	}
-	slices.SortStableFunc(all, func(a, b Piece) int {
-		x, y := heads[a.Path], heads[b.Path]
-		return cmp.Or(strings.Compare(x.began, y.began), x.forked-y.forked)
-	})
-	all = append(all, alone(store, memory, "CLAUDE.md")...)
-	return append(all, alone(store, prompts, "history.jsonl")...), err
+var claudeCode = Agent{
+	Name: "claude-code", Title: "Claude Code", Roots: []string{"$CLAUDE_CONFIG_DIR", ".claude", ".config/claude"},
+	dirs: []string{"projects"},
+	files: []pattern{
+		{`(^|/)memory/[^/]+\.md$`, memory}, {`\.jsonl$`, sessions}, {`(^|/)tool-results/`, ""}, {`^CLAUDE\.md$`, memory},
+		{`(^|/)history\.jsonl$`, prompts},
+	},
+	order: func(store fs.FS, all []Piece) []Piece {
+		heads := map[string]claudeHead{}
+		buffer := make([]byte, 1<<16)
+		for _, piece := range all {
+			heads[piece.Path] = headOf(store, piece.Path, buffer)
+		}
+		slices.SortStableFunc(all, func(a, b Piece) int {
+			x, y := heads[a.Path], heads[b.Path]
+			return cmp.Or(a.rank-b.rank, strings.Compare(x.began, y.began), x.forked-y.forked)
+		})
+		return all
+	},
+	read: func(out *Stream, piece Piece) {
+		file := &claudeFile{Stream: out}
+		out.open(Session{ID: stem(piece.Path)})
+		before := out.report.Records
+		out.records(piece.Path, as(file.row))
+		if !file.known && out.report.Records > before {
+			out.refuse("unknown format: no row of Claude Code")
+		}
+		file.flush()
+	},
 }
 
 // claudeHead orders files: a fork comes behind its parent, which began before it or, by the rows it copied, with it.
@@ -56,7 +66,7 @@ func headOf(store fs.FS, name string, buffer []byte) (head claudeHead) {
 	if at := began().FindSubmatch(text); at != nil {
 		head.began = string(at[1])
 	}
-	own := []byte(`"sessionId":"` + strings.TrimSuffix(path.Base(name), ".jsonl") + `"`)
+	own := []byte(`"sessionId":"` + stem(name) + `"`)
 	isCopy := bytes.Contains(text, []byte(`"requestSessionId"`)) || bytes.Contains(text, []byte(`"forkedFrom"`))
 	if isCopy || !bytes.Contains(text, own) {
 		head.forked = 1
@@ -78,8 +88,8 @@ type claudeRow struct {
 	IsCompactSummary bool
 	APIBlockIndex    *int
 	Timestamp        moment
-	Summary          string
-	Message          *struct {
+	Summary          json.RawMessage
+	Message          struct {
 		ID      string
 		Role    string
 		Content json.RawMessage
@@ -114,55 +124,50 @@ type claudePart struct {
 	index *int
 }
 
-func (claudeCode) Read(out *Stream, piece Piece) error {
-	if piece.kind == prompts {
-		return out.prompts(piece)
-	}
-	file := &claudeFile{Stream: out}
-	id := strings.TrimSuffix(path.Base(piece.Path), ".jsonl")
-	out.open(Session{ID: id})
-	before := out.report.Records
-	if err := out.records(piece.Path, file.row); err != nil {
-		return err
-	}
-	if !file.known && out.report.Records > before {
-		out.line = 0
-		return &SchemaError{"no row of Claude Code"}
-	}
-	return file.flush()
-}
-
-func (f *claudeFile) row(r *record) error {
-	var row claudeRow
-	if !r.decode(&row) {
-		return nil
-	}
-	f.place(&row)
+func (f *claudeFile) row(r *record, row *claudeRow) {
+	f.place(row)
 	speaks := row.Type == "user" || row.Type == "assistant"
-	hasContent := row.Message != nil && len(row.Message.Content) > 0
+	isHarness := row.IsMeta || row.RowSource == "harness" || row.PromptSource == "system"
+	key, content := row.UUID, row.Message.Content
+	base := Entry{ID: row.UUID, At: row.Timestamp.Time, Who: Person}
 	switch {
-	case speaks && !hasContent:
+	case speaks && len(content) == 0:
 		f.notUnderstood(row.Type + " without a message")
-		return nil
-	case speaks && row.Type == "assistant":
+		return
+	case row.Type == "assistant":
 		f.known = true
-		return f.answer(r, &row)
+		f.answer(r, row)
+		return
+	case speaks && row.IsCompactSummary:
+		base.Who, base.Kind = Harness, Summary
+	case speaks && isHarness:
+		base.Who = Harness
+	case speaks && row.IsSidechain:
+		base.Who = Assistant // the parent's
 	case speaks:
-		f.known = true
-		return f.user(r, &row)
 	case row.Type == "summary":
-		f.known = true
-		return f.say("summary/"+row.Summary, Entry{Who: Harness, Kind: Summary, Text: row.Summary})
-	case row.Attachment.Type == "queued_command":
-		f.known = true
-		return f.queued(r, &row)
+		key, content = "summary/"+string(row.Summary), row.Summary
+		base.Who, base.Kind = Harness, Summary
+	case row.Attachment.Type == "queued_command": // a person typed it while the assistant worked
+		key, content = "queued/"+row.Timestamp.String(), row.Attachment.Prompt
 	case row.Type == "attachment" || slices.Contains(passedRows, row.Type):
 		f.known = true
 		f.report.Passed++
+		return
 	default:
 		f.notUnderstood("row " + cmp.Or(row.Type, "without a type"))
+		return
 	}
-	return nil
+	f.known = true
+	for _, entry := range r.parts(content) {
+		if entry.Kind == Result { // it does not end the message that is streamed
+			f.resultFile(row, &entry)
+			f.hold(r, base, claudePart{entry, row.UUID, nil})
+			continue
+		}
+		f.flush()
+		r.pass(key, base, entry)
+	}
 }
 
 // place takes from a row what it tells of the session.
@@ -181,21 +186,27 @@ func (f *claudeFile) place(row *claudeRow) {
 }
 
 // answer holds the blocks of a row back until its message is complete.
-func (f *claudeFile) answer(r *record, row *claudeRow) error {
+func (f *claudeFile) answer(r *record, row *claudeRow) {
 	if row.Message.ID == "" || row.Message.ID != f.message {
-		if err := f.flush(); err != nil {
-			return err
-		}
+		f.flush()
 	} else {
 		f.report.Merged++
 	}
 	f.message = row.Message.ID
+	base := Entry{ID: cmp.Or(row.Message.ID, row.UUID), At: row.Timestamp.Time, Who: Assistant}
 	for _, entry := range r.parts(row.Message.Content) {
-		entry.Who = cmp.Or(entry.Who, Assistant)
-		entry.ID, entry.At, entry.Line = cmp.Or(row.Message.ID, row.UUID), row.Timestamp.Time, r.line
-		f.merge(claudePart{entry, row.UUID, row.APIBlockIndex})
+		f.hold(r, base, claudePart{entry, row.UUID, row.APIBlockIndex})
 	}
-	return nil
+}
+
+func (f *claudeFile) hold(r *record, base Entry, part claudePart) {
+	part.ID, part.At, part.Line, part.Text = base.ID, base.At, r.line, r.text(part.Text)
+	part.Who = cmp.Or(part.Who, base.Who)
+	if part.Kind == Result {
+		f.held = append(f.held, part)
+		return
+	}
+	f.merge(part)
 }
 
 // merge adds a block to the held message. It replaces one that it continues, and is dropped if it is a part of one.
@@ -221,59 +232,11 @@ func (f *claudeFile) merge(part claudePart) {
 }
 
 // flush passes on the held message.
-func (f *claudeFile) flush() error {
-	held := f.held
+func (f *claudeFile) flush() {
+	for _, part := range f.held {
+		f.put(part.uuid, part.Entry)
+	}
 	f.held, f.message = nil, ""
-	for _, part := range held {
-		if err := f.put(part.uuid, part.Entry); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// say passes on the held message, then an entry.
-func (f *claudeFile) say(key string, entry Entry) error {
-	if err := f.flush(); err != nil {
-		return err
-	}
-	return f.pass(key, entry)
-}
-
-// user tells by the blocks who spoke: a result is a tool's, and does not end the message that is streamed.
-func (f *claudeFile) user(r *record, row *claudeRow) error {
-	isHarness := row.IsMeta || row.RowSource == "harness" || row.PromptSource == "system"
-	for _, entry := range r.parts(row.Message.Content) {
-		entry.ID, entry.At, entry.Line = row.UUID, row.Timestamp.Time, r.line
-		if entry.Kind == Result {
-			f.resultFile(row, &entry)
-			f.held = append(f.held, claudePart{entry, row.UUID, nil})
-			continue
-		}
-		switch {
-		case row.IsCompactSummary:
-			entry.Who, entry.Kind = Harness, Summary
-		case isHarness:
-			entry.Who = Harness
-		case row.IsSidechain:
-			entry.Who = Assistant // the parent's
-		default:
-			entry.Who = Person
-		}
-		if err := f.say(row.UUID, entry); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// queued passes on what a person typed while the assistant worked.
-func (f *claudeFile) queued(r *record, row *claudeRow) error {
-	if err := f.flush(); err != nil {
-		return err
-	}
-	base := Entry{ID: row.UUID, At: row.Timestamp.Time, Who: Person}
-	return f.passAll("queued/"+row.Timestamp.String(), base, r.parts(row.Attachment.Prompt))
 }
 
 var persisted = sync.OnceValue(func() *regexp.Regexp {
@@ -302,50 +265,4 @@ func (f *claudeFile) resultFile(row *claudeRow, entry *Entry) {
 		return
 	}
 	entry.Text = string(text)
-}
-
-// prompts passes on the prompts of sessions that have no file any more, from a list of all prompts.
-func (s *Stream) prompts(piece Piece) error {
-	type prompt struct {
-		Display, Text string // of Claude Code, of Codex
-		Project       string
-		SessionID     string
-		ThreadID      string `json:"session_id"`
-		Timestamp, TS moment
-	}
-	sessions := map[string][]Entry{}
-	dirs := map[string]string{}
-	var order []string
-	err := s.records(piece.Path, func(r *record) error {
-		var p prompt
-		if !r.decode(&p) {
-			return nil
-		}
-		id := cmp.Or(p.SessionID, p.ThreadID)
-		if id == "" {
-			s.notUnderstood("prompt without a session")
-			return nil
-		}
-		if s.listed[id] {
-			s.report.Doubled++
-			return nil
-		}
-		if sessions[id] == nil {
-			order = append(order, id)
-			dirs[id] = p.Project
-		}
-		at := cmp.Or(p.Timestamp, p.TS).Time
-		entry := Entry{At: at, Who: Person, Kind: Said, Text: r.text(cmp.Or(p.Display, p.Text)), Line: r.line}
-		sessions[id] = append(sessions[id], entry)
-		return nil
-	})
-	for _, id := range order {
-		s.open(Session{ID: id, Dir: dirs[id], Began: sessions[id][0].At})
-		for _, entry := range sessions[id] {
-			if err := s.pass(id+entry.At.Format(time.RFC3339Nano), entry); err != nil {
-				return err
-			}
-		}
-	}
-	return err
 }

@@ -3,11 +3,11 @@ package adopt
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -15,28 +15,27 @@ import (
 // codex reads the rollouts of Codex (seen: 0.171.0; history modes legacy and paginated, and the first ones without
 // payloads). What is said stands in response_item, and again in event_msg. A fork repeats its parent with new times,
 // session_meta too: the first one is the thread's. Of two copies of a file the plain one counts, and the live one.
-type codex struct{}
-
-func (codex) Find(store fs.FS) ([]Piece, error) {
-	rollout := named(`(^|/)rollout-[^/]*\.jsonl(\.zst)?$`, "rollout")
-	live, err := pieces(store, within(store, "sessions"), rollout)
-	if err != nil {
-		return nil, err
-	}
-	archived, err := pieces(store, "archived_sessions", rollout)
-	if err != nil {
-		return nil, err
-	}
-	live = append(live, archived...)
-	name := func(p Piece) string { return strings.TrimSuffix(path.Base(p.Path), ".zst") }
-	slices.SortStableFunc(live, func(a, b Piece) int {
-		return cmp.Or(strings.Compare(name(a), name(b)), len(path.Base(a.Path))-len(path.Base(b.Path)))
-	})
-	live = slices.CompactFunc(live, func(a, b Piece) bool { return name(a) == name(b) })
-	memories, err := pieces(store, "memories", named(`\.md$`, memory))
-	live = append(live, memories...)
-	live = append(live, alone(store, memory, "AGENTS.md")...)
-	return append(live, alone(store, prompts, "history.jsonl")...), err
+var codex = Agent{
+	Name: "codex", Title: "Codex", Roots: []string{"$CODEX_HOME", ".codex"},
+	dirs: []string{"sessions", "archived_sessions", "memories"},
+	files: []pattern{
+		{`(^|/)rollout-[^/]*\.jsonl(\.zst)?$`, sessions}, {`^memories/.*\.md$`, memory}, {`^AGENTS\.md$`, memory},
+		{`^history\.jsonl$`, prompts},
+	},
+	order: func(_ fs.FS, all []Piece) []Piece {
+		slices.SortStableFunc(all, func(a, b Piece) int {
+			if a.rank != b.rank || a.kind != sessions {
+				return a.rank - b.rank
+			}
+			plainFirst := len(path.Base(a.Path)) - len(path.Base(b.Path))
+			liveFirst := strings.Compare(b.Path, a.Path)
+			return cmp.Or(strings.Compare(stem(a.Path), stem(b.Path)), plainFirst, liveFirst)
+		})
+		return slices.CompactFunc(all, func(a, b Piece) bool {
+			return a.kind == sessions && b.kind == sessions && stem(a.Path) == stem(b.Path)
+		})
+	},
+	read: readCodex,
 }
 
 type codexRow struct {
@@ -50,25 +49,19 @@ type codexRow struct {
 
 // codexItem is a payload of any kind.
 type codexItem struct {
-	Type      string
-	ID        string
-	Role      string
-	State     string `json:"record_type"` // of a first rollout
-	Content   json.RawMessage
-	Summary   json.RawMessage
-	Name      string
-	CallID    string `json:"call_id"`
-	Arguments json.RawMessage
-	Input     json.RawMessage
-	Action    json.RawMessage
-	Output    json.RawMessage
-	Result    string          // of an image_generation_call: base64
-	Message   string          // of events, and of compacted: the summary
-	Text      string          // of agent_reasoning
-	Item      *codexItem      // of item_completed
-	Raw       json.RawMessage `json:"raw_content"`
-	TurnID    string          `json:"turn_id"`
-	Told      struct {
+	Type    string
+	ID      string
+	Role    string
+	State   string `json:"record_type"` // of a first rollout
+	Content json.RawMessage
+	Summary json.RawMessage
+	Result  string          // of an image_generation_call: base64
+	Message string          // of events, and of compacted: the summary
+	Text    string          // of agent_reasoning
+	Item    *codexItem      // of item_completed
+	Raw     json.RawMessage `json:"raw_content"`
+	TurnID  string          `json:"turn_id"`
+	Told    struct {
 		TurnID string `json:"turn_id"`
 		Items  []struct {
 			Provenance struct{ Type string }
@@ -97,24 +90,16 @@ type codexFile struct {
 	summary  string // the last one
 }
 
-var errFound = errors.New("found")
-
-func (codex) Read(out *Stream, piece Piece) error {
-	if piece.kind == prompts {
-		return out.prompts(piece)
-	}
+func readCodex(out *Stream, piece Piece) {
 	file := &codexFile{Stream: out, fallback: threadOf(piece.Path)}
-	before := *out.report
-	unknown := slices.Clone(out.report.Unknown)
-	err := out.records(piece.Path, func(r *record) error {
-		return file.look(r)
-	})
-	*out.report, out.report.Unknown = before, unknown // the second reading counts
-	if err != nil && !errors.Is(err, errFound) {
-		out.line = 0
-		return err
-	}
-	return out.records(piece.Path, file.row)
+	probe := newStream(out.ctx, out.agent, out.store, nil, out.options) // its report does not count
+	probe.records(piece.Path, as(func(r *record, row *codexRow) {
+		var item codexItem
+		_ = json.Unmarshal(row.Payload, &item) // the second reading tells
+		file.said = row.Type == "response_item" && item.Role != "" && item.Role != "developer"
+		probe.refused = file.said
+	}))
+	out.records(piece.Path, as(file.row))
 }
 
 var threadID = sync.OnceValue(func() *regexp.Regexp {
@@ -127,61 +112,53 @@ func threadOf(name string) string {
 	return cmp.Or(threadID().FindString(base), base)
 }
 
-// parse returns a row and its payload. The first rollouts had no payloads: the row is one.
-func (f *codexFile) parse(r *record) (row codexRow, item codexItem, ok bool) {
-	if !r.decode(&row) {
-		return row, item, false
-	}
-	if len(row.Payload) == 0 {
+func (f *codexFile) row(r *record, row *codexRow) {
+	if len(row.Payload) == 0 { // the first rollouts had no payloads: the row is one
 		row.Payload, row.Type = r.raw, "response_item"
 		if f.metas == 0 {
 			row.Type = "session_meta"
 		}
 	}
-	inner := &record{Stream: r.Stream, raw: row.Payload}
-	return row, item, row.Type == "session_meta" || inner.decode(&item)
-}
-
-// look ends at the first item with a role.
-func (f *codexFile) look(r *record) error {
-	row, item, ok := f.parse(r)
-	if !ok {
-		return nil
-	}
-	if row.Type == "response_item" && item.Role != "" && item.Role != "developer" {
-		f.said = true
-		return errFound
-	}
-	f.metas = 0
-	return nil
-}
-
-func (f *codexFile) row(r *record) error {
-	row, item, ok := f.parse(r)
-	if !ok {
-		return nil
-	}
+	var meta codexMeta
+	var item codexItem
 	if row.Type == "session_meta" {
-		return f.meta(row)
+		if r.decode(row.Payload, &meta) {
+			f.meta(meta)
+		}
+		return
+	}
+	if !r.decode(row.Payload, &item) {
+		return
 	}
 	if f.metas == 0 {
 		f.metas++
-		f.thread(codexMeta{})
+		f.thread(meta)
 	}
 	if turn := cmp.Or(item.Told.TurnID, item.TurnID); turn != "" && turn != f.scope {
 		f.scope, f.chain = turn, turn
 	}
+	for _, entry := range f.entries(r, row, &item) {
+		f.chain = strconv.FormatUint(keyOf(f.chain, entry), 36)
+		key := f.chain
+		if item.ID != "" {
+			key = cmp.Or(f.scope, f.root) + "/" + item.ID
+		}
+		r.pass(key, Entry{ID: item.ID, At: row.Timestamp.Time}, entry)
+	}
+}
+
+// entries returns the entries of a row.
+func (f *codexFile) entries(r *record, row *codexRow, item *codexItem) []Entry {
 	switch row.Type {
 	case "response_item":
 		return f.item(r, row, item)
 	case "event_msg":
-		return f.event(r, row, item)
+		return f.event(r, item)
 	case "compacted":
-		if f.summary != "" && strings.Contains(item.Message, f.summary) {
-			f.report.Doubled++
-			return nil
+		if f.summary == "" || !strings.Contains(item.Message, f.summary) {
+			return []Entry{{Who: Harness, Kind: Summary, Text: item.Message}}
 		}
-		return f.add(row, "", Entry{Who: Harness, Kind: Summary, Text: r.text(item.Message)})
+		f.report.Doubled++
 	case "turn_context", "world_state", "token_usage_record":
 		f.report.Passed++
 	default:
@@ -190,26 +167,21 @@ func (f *codexFile) row(r *record) error {
 	return nil
 }
 
-func (f *codexFile) meta(row codexRow) error {
-	var meta codexMeta
-	if err := json.Unmarshal(row.Payload, &meta); err != nil {
-		return &SchemaError{"session_meta: " + err.Error()}
+func (f *codexFile) meta(meta codexMeta) {
+	isKnown := slices.Contains([]string{"", "legacy", "paginated"}, meta.HistoryMode)
+	switch {
+	case f.metas == 0 && !isKnown:
+		f.refuse("unknown format: history_mode " + meta.HistoryMode)
+		return
+	case f.metas == 0:
+		f.thread(meta)
+	case meta.ID != f.session.ID && f.session.Parent == "": // copied with the parent's records
+		f.session.Parent = meta.ID
+		f.root = cmp.Or(f.roots[meta.ID], meta.ID)
+		f.chain, f.roots[f.session.ID] = f.root, f.root
 	}
 	f.metas++
 	f.report.Passed++
-	if f.metas > 1 {
-		if meta.ID != f.session.ID && f.session.Parent == "" { // copied with the parent's records
-			f.session.Parent = meta.ID
-			f.root = cmp.Or(f.roots[meta.ID], meta.ID)
-			f.chain, f.roots[f.session.ID] = f.root, f.root
-		}
-		return nil
-	}
-	if !slices.Contains([]string{"", "legacy", "paginated"}, meta.HistoryMode) {
-		return &SchemaError{"history_mode " + meta.HistoryMode}
-	}
-	f.thread(meta)
-	return nil
 }
 
 // thread begins the session. Copies of entries without a turn are told by the texts before them, from the root of all
@@ -236,50 +208,33 @@ func (f *codexFile) thread(meta codexMeta) {
 	f.chain, f.roots[id] = f.root, f.root
 }
 
-// add passes on an entry. Its key is its id in its turn, or the texts before it.
-func (f *codexFile) add(row codexRow, id string, entry Entry) error {
-	entry.ID, entry.At = id, row.Timestamp.Time
-	f.chain = binaryKey(keyOf(f.chain, entry))
-	key := f.chain
-	if id != "" {
-		key = cmp.Or(f.scope, f.root) + "/" + id
-	}
-	return f.pass(key, entry)
-}
-
-func (f *codexFile) item(r *record, row codexRow, item codexItem) error {
-	var entry Entry
+func (f *codexFile) item(r *record, row *codexRow, item *codexItem) []Entry {
 	switch item.Type {
 	case "message", "":
 		return f.message(r, row, item)
 	case "reasoning":
-		for _, part := range append(r.parts(item.Summary), r.parts(item.Content)...) {
-			part.Who, part.Kind = Assistant, Thought
-			if err := f.add(row, item.ID, part); err != nil {
-				return err
-			}
-		}
-		return nil
-	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call":
-		name := cmp.Or(item.Name, strings.TrimSuffix(item.Type, "_call"))
-		entry = r.call(cmp.Or(item.CallID, item.ID), name, first(item.Arguments, item.Input, item.Action))
-	case "function_call_output", "custom_tool_call_output", "tool_search_output":
-		entry = r.result(item.CallID, "", item.Output)
+		return spoken(Assistant, Thought, append(r.parts(item.Summary), r.parts(item.Content)...))
 	case "image_generation_call":
-		_, data := r.bytes(item.Result)
-		entry = Entry{Who: Tool, Kind: Result, Call: item.ID, Tool: "image_generation", Media: media("", "", data)}
+		entry := r.picture(&block{Data: item.Result})
+		entry.Who, entry.Kind, entry.Call, entry.Tool = Tool, Result, item.ID, "image_generation"
+		return []Entry{entry}
 	case "ghost_snapshot", "compaction", "compaction_summary", "context_compaction":
 		f.report.Passed++
 		return nil
-	default:
-		f.notUnderstood("item " + item.Type)
-		return nil
 	}
-	return f.add(row, item.ID, entry)
+	return r.parts(row.Payload)
+}
+
+// spoken gives entries their voice and kind.
+func spoken(who Who, kind Kind, all []Entry) []Entry {
+	for i := range all {
+		all[i].Who, all[i].Kind = who, cmp.Or(kind, all[i].Kind)
+	}
+	return all
 }
 
 // message tells by the provenance of each block, or by its role, who wrote it.
-func (f *codexFile) message(r *record, row codexRow, item codexItem) error {
+func (f *codexFile) message(r *record, row *codexRow, item *codexItem) []Entry {
 	if item.State != "" {
 		f.report.Passed++
 		return nil
@@ -288,44 +243,35 @@ func (f *codexFile) message(r *record, row codexRow, item codexItem) error {
 		f.notUnderstood("item without a role")
 		return nil
 	}
-	for i, entry := range r.parts(item.Content) {
-		switch item.Role {
-		case "assistant":
-			entry.Who = Assistant
-		case "user":
-			entry.Who = Person
-		default:
-			entry.Who = Harness
-		}
-		if told := item.Told.Items; item.Role == "user" && i < len(told) {
+	all := spoken(cmp.Or(voice(item.Role), Harness), "", r.parts(item.Content))
+	for i := range all {
+		if told := item.Told.Items; all[i].Who == Person && i < len(told) {
 			if from := told[i].Provenance.Type; from != "user" && from != "" {
-				entry.Who = Harness
+				all[i].Who = Harness
 			}
 		}
 		if row.Metadata.CompactionOutput {
-			entry.Who, entry.Kind = Harness, Summary
-			f.summary = strings.TrimSpace(entry.Text)
-		}
-		if err := f.add(row, item.ID, entry); err != nil {
-			return err
+			all[i].Who, all[i].Kind = Harness, Summary
+			f.summary = strings.TrimSpace(all[i].Text)
 		}
 	}
-	return nil
+	return all
 }
 
-// event passes on what is said in events of a rollout without items. In another one it is there twice.
-func (f *codexFile) event(r *record, row codexRow, event codexItem) error {
-	item := event
+// event returns what is said in events of a rollout without items. In another one it is there twice.
+func (f *codexFile) event(r *record, event *codexItem) []Entry {
 	if event.Type == "item_completed" && event.Item != nil {
-		item = *event.Item
+		id := event.ID
+		*event = *event.Item
+		event.ID = cmp.Or(event.ID, id)
 	}
-	entry := Entry{Who: Assistant, Kind: Said, Text: r.text(item.Message)}
-	switch item.Type {
+	who, kind, text := Assistant, Said, event.Message
+	switch event.Type {
 	case "user_message", "UserMessage":
-		entry.Who = Person
+		who = Person
 	case "agent_message", "AgentMessage":
 	case "agent_reasoning", "Reasoning":
-		entry.Kind, entry.Text = Thought, r.text(item.Text)
+		kind, text = Thought, event.Text
 	default:
 		f.report.Passed++
 		return nil
@@ -334,15 +280,6 @@ func (f *codexFile) event(r *record, row codexRow, event codexItem) error {
 		f.report.Doubled++
 		return nil
 	}
-	parts := append(r.parts(item.Content), r.parts(item.Raw)...)
-	if entry.Text != "" {
-		parts = append(parts, entry)
-	}
-	for _, part := range parts {
-		part.Who, part.Kind = entry.Who, entry.Kind
-		if err := f.add(row, item.ID, part); err != nil {
-			return err
-		}
-	}
-	return nil
+	all := append(r.parts(event.Content), r.parts(event.Raw)...)
+	return spoken(who, kind, append(all, Entry{Text: text}))
 }

@@ -1,86 +1,46 @@
 package adopt
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
 
 // chatGPT reads the export of ChatGPT: arrays of conversations, each a tree of which the branch of its current node
 // counts. claudeAI reads the export of Claude.ai: conversations, projects and memories.
-type (
-	chatGPT  struct{}
-	claudeAI struct{}
-)
+var chatGPT = Agent{
+	Name: "chatgpt", Title: "ChatGPT",
+	Hint:  "export it (Settings, Data controls), then: lethe adopt chatgpt=FILE.zip --dry-run",
+	files: []pattern{{conversations, sessions}},
+	read:  func(out *Stream, piece Piece) { out.elements(piece.Path, as(gptTalk)) },
+}
+
+var claudeAI = Agent{
+	Name: "claude-ai", Title: "Claude.ai",
+	Hint: "export it (Settings, Privacy), then: lethe adopt claude-ai=FILE.zip --dry-run",
+	files: []pattern{
+		{conversations, sessions}, {`(^|/)memories\.json$`, "memories"}, {`(^|/)projects(/[^/]+)?\.json$`, "projects"},
+	},
+	read: func(out *Stream, piece Piece) {
+		read := as(claudeTalk)
+		switch piece.kind {
+		case "projects":
+			read = as(claudeProject)
+		case "memories":
+			read = as(claudeMemories)
+		}
+		out.elements(piece.Path, read)
+	},
+}
 
 const conversations = `(^|/)conversations(-\d+)?\.json$`
-
-func (chatGPT) Find(store fs.FS) ([]Piece, error) {
-	return pieces(store, ".", named(conversations, "conversations"))
-}
-
-func (claudeAI) Find(store fs.FS) ([]Piece, error) {
-	return pieces(store, ".", named(conversations, "conversations",
-		`(^|/)projects(/[^/]+)?\.json$`, "projects", `(^|/)memories\.json$`, "memories"))
-}
-
-// elements calls read with each element of a file that is one JSON array, or with its one object. It holds one element,
-// of at most maxText bytes.
-func (s *Stream) elements(name string, read func(*record) error) error {
-	file, err := s.openFile(s.store, name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	in := &bounded{in: file, left: maxText}
-	text := bufio.NewReader(in)
-	if mark, err := text.Peek(3); err == nil && string(mark) == "\ufeff" {
-		_, _ = text.Discard(3)
-	}
-	decoder := json.NewDecoder(text)
-	if start, err := text.Peek(1); err == nil && start[0] == '[' {
-		_, _ = decoder.Token()
-	}
-	for decoder.More() {
-		if s.ctx.Err() != nil {
-			return s.ctx.Err()
-		}
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); err != nil {
-			s.notUnderstood("torn array: " + plainError(err))
-			return nil
-		}
-		in.left = maxText
-		if err := s.record(raw, read); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// bounded reads at most left bytes more.
-type bounded struct {
-	in   io.Reader
-	left int
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, fmt.Errorf("an element is larger than %d MB", maxText>>20)
-	}
-	n, err := b.in.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
-}
 
 type gptConversation struct {
 	ID             string
@@ -113,28 +73,19 @@ type gptMessage struct {
 	}
 }
 
-func (chatGPT) Read(out *Stream, piece Piece) error {
-	return out.elements(piece.Path, func(r *record) error {
-		var c gptConversation
-		if !r.decode(&c) {
-			return nil
-		}
-		if c.Mapping == nil {
-			r.notUnderstood("conversation without a mapping")
-			return nil
-		}
-		out.open(Session{ID: cmp.Or(c.ConversationID, c.ID), Title: c.Title, Began: c.CreateTime.Time})
-		for _, message := range branch(c) {
-			if err := r.gptMessage(message); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+func gptTalk(r *record, c *gptConversation) {
+	if c.Mapping == nil {
+		r.notUnderstood("conversation without a mapping")
+		return
+	}
+	r.open(Session{ID: cmp.Or(c.ConversationID, c.ID), Title: c.Title, Began: c.CreateTime.Time})
+	for _, message := range branch(c) {
+		r.gptMessage(message)
+	}
 }
 
 // branch returns the messages from the root to the current node, or, where that is unknown, to the newest one.
-func branch(c gptConversation) (all []*gptMessage) {
+func branch(c *gptConversation) (all []*gptMessage) {
 	at := c.CurrentNode
 	if c.Mapping[at] == nil {
 		at = ""
@@ -163,40 +114,34 @@ func branch(c gptConversation) (all []*gptMessage) {
 	return all
 }
 
-func (r *record) gptMessage(m *gptMessage) error {
-	isHidden := m.Metadata.IsHidden || m.Author.Role == "system"
-	if isHidden {
+func (r *record) gptMessage(m *gptMessage) {
+	who := voice(m.Author.Role)
+	base := Entry{ID: m.ID, At: m.CreateTime.Time, Who: who, Kind: Said}
+	entry := Entry{}
+	switch {
+	case m.Metadata.IsHidden || who == Harness:
 		r.report.Passed++
-		return nil
-	}
-	entry := Entry{ID: m.ID, At: m.CreateTime.Time, Kind: Said}
-	switch m.Author.Role {
-	case "user":
-		entry.Who = Person
-	case "assistant":
-		entry.Who = Assistant
-	case "tool":
-		entry.Who, entry.Kind, entry.Tool = Tool, Result, m.Author.Name
-	default:
+		return
+	case who == "":
 		r.notUnderstood("role " + m.Author.Role)
-		return nil
+		return
+	case who == Tool:
+		base.Kind, entry.Tool = Result, m.Author.Name
+	case who == Assistant && m.Recipient != "" && m.Recipient != "all":
+		base.Kind, entry.Tool = Call, m.Recipient
 	}
-	if m.Recipient != "" && m.Recipient != "all" && entry.Who == Assistant {
-		entry.Kind, entry.Tool = Call, m.Recipient
-	}
-	key := r.session.ID + "/" + m.ID
 	switch m.Content.Type {
 	case "text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display",
 		"system_error", "computer_output":
 	case "thoughts", "reasoning_recap":
-		entry.Kind = Thought
+		base.Kind = Thought
 	case "user_editable_context", "model_editable_context", "app_pairing_content":
-		entry.Who = Harness
+		base.Who = Harness
 	default:
 		r.notUnderstood("content " + m.Content.Type)
-		return nil
+		return
 	}
-	texts := []string{r.text(cmp.Or(m.Content.Text, m.Content.Result))}
+	texts := []string{cmp.Or(m.Content.Text, m.Content.Result)}
 	for _, thought := range m.Content.Thoughts {
 		texts = append(texts, thought.Summary, thought.Content)
 	}
@@ -206,7 +151,7 @@ func (r *record) gptMessage(m *gptMessage) error {
 	}
 	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 	entry.Text = strings.Join(texts, "\n")
-	return r.put(key, entry)
+	r.pass(r.session.ID+"/"+m.ID, base, entry)
 }
 
 // gptPart returns a text, or the file of the export that a pointer names.
@@ -217,7 +162,7 @@ func (r *record) gptPart(raw json.RawMessage) (text string, pictures []Media) {
 		Pointer string `json:"asset_pointer"`
 	}
 	if json.Unmarshal(raw, &text) == nil {
-		return r.text(text), nil
+		return text, nil
 	}
 	if json.Unmarshal(raw, &part) != nil {
 		r.notUnderstood("part of another shape")
@@ -225,7 +170,7 @@ func (r *record) gptPart(raw json.RawMessage) (text string, pictures []Media) {
 	}
 	_, id, isFile := strings.Cut(part.Pointer, "://")
 	if !isFile {
-		return r.text(part.Text), nil
+		return part.Text, nil
 	}
 	name, data := r.asset(id)
 	if data == nil {
@@ -276,101 +221,60 @@ type claudeConversation struct {
 	} `json:"chat_messages"`
 }
 
-func (claudeAI) Read(out *Stream, piece Piece) error {
-	switch piece.kind {
-	case "projects":
-		return out.elements(piece.Path, (*record).claudeProject)
-	case "memories":
-		return out.elements(piece.Path, (*record).claudeMemories)
-	}
-	return out.elements(piece.Path, (*record).claudeConversation)
-}
-
-func (r *record) claudeConversation() error {
-	var c claudeConversation
-	if !r.decode(&c) {
-		return nil
-	}
+func claudeTalk(r *record, c *claudeConversation) {
 	if c.Messages == nil {
 		r.notUnderstood("conversation without chat_messages")
-		return nil
+		return
 	}
 	r.open(Session{ID: c.UUID, Title: c.Name, Began: c.CreatedAt.Time})
 	for _, m := range c.Messages {
-		who := Assistant
-		if m.Sender == "human" {
-			who = Person
-		} else if m.Sender != "assistant" {
+		base := Entry{ID: m.UUID, At: m.CreatedAt.Time, Who: voice(m.Sender)}
+		if base.Who == "" {
 			r.notUnderstood("sender " + m.Sender)
 			continue
 		}
 		parts := r.parts(m.Content)
-		isEmpty := !slices.ContainsFunc(parts, func(e Entry) bool { return e.Text != "" || e.Media != nil })
-		if isEmpty {
-			parts = []Entry{{Kind: Said, Text: r.text(m.Text)}}
+		hasContent := slices.ContainsFunc(parts, func(e Entry) bool { return e.Text != "" || e.Media != nil })
+		if !hasContent {
+			parts = []Entry{{Kind: Said, Text: m.Text}}
 		}
 		for _, file := range m.Attachments {
-			parts = append(parts, Entry{Kind: Said, Tool: file.Name, Text: r.text(file.Content)})
+			parts = append(parts, Entry{Kind: Said, Tool: file.Name, Text: file.Content})
 		}
-		base := Entry{ID: m.UUID, At: m.CreatedAt.Time, Who: who}
-		if err := r.passAll(c.UUID+"/"+m.UUID, base, parts); err != nil {
-			return err
-		}
+		r.pass(c.UUID+"/"+m.UUID, base, parts...)
 	}
-	return nil
 }
 
 // claudeProject passes on a project's instructions and documents, as memories. No conversation names its project.
-func (r *record) claudeProject() error {
-	var p struct {
-		UUID, Name, Description string
-		Prompt                  string `json:"prompt_template"`
-		CreatedAt               moment `json:"created_at"`
-		Docs                    []struct {
-			Filename, Content string
-			CreatedAt         moment `json:"created_at"`
-		}
+func claudeProject(r *record, p *struct {
+	UUID, Name, Description string
+	Prompt                  string `json:"prompt_template"`
+	CreatedAt               moment `json:"created_at"`
+	Docs                    []struct {
+		Filename, Content string
+		CreatedAt         moment `json:"created_at"`
 	}
-	if !r.decode(&p) {
-		return nil
-	}
+}) {
 	r.open(Session{ID: p.UUID, Title: p.Name, Began: p.CreatedAt.Time})
-	all := []Entry{{At: p.CreatedAt.Time, Text: p.Description}, {At: p.CreatedAt.Time, Text: p.Prompt}}
-	for _, doc := range p.Docs {
-		all = append(all, Entry{At: doc.CreatedAt.Time, Tool: doc.Filename, Text: doc.Content})
+	base := Entry{At: p.CreatedAt.Time, Who: Person, Kind: Memory}
+	r.pass(p.UUID+"/0", base, Entry{Text: p.Description})
+	r.pass(p.UUID+"/1", base, Entry{Text: p.Prompt})
+	for i, doc := range p.Docs {
+		base.At = doc.CreatedAt.Time
+		r.pass(fmt.Sprintf("%s/%d", p.UUID, i+2), base, Entry{Tool: doc.Filename, Text: doc.Content})
 	}
-	for i, entry := range all {
-		entry.Who, entry.Kind, entry.Text = Person, Memory, r.text(entry.Text)
-		if err := r.put(p.UUID+"/"+strconv.Itoa(i), entry); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // claudeMemories passes on what Claude.ai remembers of a person and of projects.
-func (r *record) claudeMemories() error {
-	var m struct {
-		Conversations string            `json:"conversations_memory"`
-		Projects      map[string]string `json:"project_memories"`
-	}
-	if !r.decode(&m) {
-		return nil
-	}
+func claudeMemories(r *record, m *struct {
+	Conversations string            `json:"conversations_memory"`
+	Projects      map[string]string `json:"project_memories"`
+}) {
+	base := Entry{Who: Assistant, Kind: Memory}
 	r.open(Session{ID: "memories"})
-	if err := r.put("memories", Entry{Who: Assistant, Kind: Memory, Text: r.text(m.Conversations)}); err != nil {
-		return err
-	}
-	var ids []string
-	for id := range m.Projects {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
+	r.pass("memories", base, Entry{Text: m.Conversations})
+	for _, id := range slices.Sorted(maps.Keys(m.Projects)) {
 		r.open(Session{ID: "memories/" + id})
-		if err := r.put(id, Entry{Who: Assistant, Kind: Memory, Text: r.text(m.Projects[id])}); err != nil {
-			return err
-		}
+		r.pass(id, base, Entry{Text: m.Projects[id]})
 	}
-	return nil
 }

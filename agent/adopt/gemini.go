@@ -4,19 +4,21 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
-	"strings"
 )
 
 // qwenCode reads the chats of Qwen Code (seen: 0.24.4): rows as Claude Code's around messages as Gemini's.
-type qwenCode struct{}
-
-func (qwenCode) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, within(store, "projects"), named(
-		`(^|/)chats/[^/]+\.jsonl$`, "session", `(^|/)memory/[^/]+\.md$`, memory))
-	return append(all, alone(store, memory, "QWEN.md")...), err
+var qwenCode = Agent{
+	Name: "qwen-code", Title: "Qwen Code", Roots: []string{".qwen"},
+	dirs: []string{"projects"},
+	files: []pattern{
+		{`(^|/)chats/[^/]+\.jsonl$`, sessions}, {`(^|/)memory/[^/]+\.md$`, memory}, {`^QWEN\.md$`, memory},
+	},
+	read: func(out *Stream, piece Piece) {
+		out.open(Session{ID: stem(piece.Path)})
+		out.records(piece.Path, as(readQwen))
+	},
 }
 
 type qwenRow struct {
@@ -33,46 +35,32 @@ type qwenRow struct {
 	} `json:"systemPayload"`
 }
 
-func (qwenCode) Read(out *Stream, piece Piece) error {
-	out.open(Session{ID: strings.TrimSuffix(path.Base(piece.Path), ".jsonl")})
-	return out.records(piece.Path, func(r *record) error {
-		var row qwenRow
-		if !r.decode(&row) {
-			return nil
-		}
-		out.session.Dir = cmp.Or(out.session.Dir, row.CWD)
-		base := Entry{ID: row.UUID, At: row.Timestamp.Time}
-		content := row.Message.Parts
-		switch {
-		case row.Type == "user" && (row.Provenance == "real_user" || row.Provenance == ""):
-			base.Who = Person
-		case row.Type == "user":
-			base.Who = Harness
-		case row.Type == "assistant":
-			base.Who = Assistant
-		case row.Type == "tool_result":
-			base.Who = Tool
-		case row.Type == "system" && row.Subtype == "chat_compression" && len(row.Payload.History) > 0:
-			base.Who, base.Kind, content = Harness, Summary, row.Payload.History[0].Parts
-		case row.Type == "system":
-			out.report.Passed++
-			return nil
-		default:
-			out.notUnderstood("row " + cmp.Or(row.Type, "without a type"))
-			return nil
-		}
-		return out.passAll(row.UUID, base, r.parts(content))
-	})
+func readQwen(r *record, row *qwenRow) {
+	r.session.Dir = cmp.Or(r.session.Dir, row.CWD)
+	base := Entry{ID: row.UUID, At: row.Timestamp.Time, Who: voice(row.Type)}
+	content := row.Message.Parts
+	switch {
+	case base.Who == "":
+		r.notUnderstood("row " + cmp.Or(row.Type, "without a type"))
+		return
+	case row.Subtype == "chat_compression" && len(row.Payload.History) > 0:
+		base.Kind, content = Summary, row.Payload.History[0].Parts
+	case base.Who == Harness:
+		r.report.Passed++
+		return
+	case base.Who == Person && row.Provenance != "real_user" && row.Provenance != "":
+		base.Who = Harness
+	}
+	r.pass(row.UUID, base, r.parts(content)...)
 }
 
 // geminiCLI reads the chats of Gemini CLI (seen: 0.61.0): a log of edits to a list of messages, or, in older files, the
 // list. The last version of a message counts; $set replaces the list, $rewindTo drops a message and all behind it.
-type geminiCLI struct{}
-
-func (geminiCLI) Find(store fs.FS) ([]Piece, error) {
-	all, err := pieces(store, within(store, "tmp"), named(
-		`(^|/)chats/.+\.jsonl$`, "edits", `(^|/)chats/.+\.json$`, "list"))
-	return append(all, alone(store, memory, "GEMINI.md")...), err
+var geminiCLI = Agent{
+	Name: "gemini-cli", Title: "Gemini CLI", Roots: []string{"$GEMINI_CLI_HOME/.gemini", ".gemini"},
+	dirs:  []string{"tmp"},
+	files: []pattern{{`(^|/)chats/.+\.jsonl?$`, sessions}, {`^GEMINI\.md$`, memory}},
+	read:  readGemini,
 }
 
 type geminiRow struct {
@@ -94,9 +82,8 @@ type geminiMessage struct {
 	Content   json.RawMessage
 	Thoughts  []struct{ Subject, Description string }
 	ToolCalls []struct {
-		ID, Name string
-		Args     json.RawMessage
-		Result   json.RawMessage
+		block
+		Result json.RawMessage
 	}
 	record *record
 	line   int
@@ -110,31 +97,24 @@ type geminiFile struct {
 	size     int            // of the rows since the list was replaced, in bytes
 }
 
-func (geminiCLI) Read(out *Stream, piece Piece) error {
+func readGemini(out *Stream, piece Piece) {
 	file := &geminiFile{Stream: out, places: map[string]int{}}
 	read := out.records
-	if piece.kind == "list" {
+	if path.Ext(piece.Path) == ".json" {
 		read = out.elements
 	}
-	if err := read(piece.Path, file.row); err != nil {
-		return err
-	}
+	read(piece.Path, as(file.row))
 	if out.session.ID == "" {
-		return &SchemaError{"no session of Gemini CLI"}
+		out.refuse("unknown format: no session of Gemini CLI")
 	}
 	for _, message := range file.messages {
-		if err := message.tell(); err != nil {
-			return err
+		if !out.refused {
+			message.tell()
 		}
 	}
-	return nil
 }
 
-func (f *geminiFile) row(r *record) error {
-	var row geminiRow
-	if !r.decode(&row) {
-		return nil
-	}
+func (f *geminiFile) row(r *record, row *geminiRow) {
 	if f.session.ID == "" && row.SessionID != "" {
 		f.open(Session{ID: row.SessionID, Side: row.Kind == "subagent"})
 	}
@@ -145,13 +125,13 @@ func (f *geminiFile) row(r *record) error {
 		clear(f.places)
 	}
 	if f.size += len(r.raw); f.size > maxText {
-		return &SchemaError{fmt.Sprintf("a log of edits over %d MB", maxText>>20)}
+		f.refuse(fmt.Sprintf("unknown format: a log of edits over %d MB", maxText>>20))
+		return
 	}
 	for _, raw := range messages {
 		var m geminiMessage
-		inner := &record{Stream: r.Stream, raw: raw, lifted: r.lifted}
-		if inner.decode(&m) {
-			f.keep(m, inner)
+		if r.decode(raw, &m) {
+			f.keep(m, r)
 		}
 	}
 	switch {
@@ -164,7 +144,6 @@ func (f *geminiFile) row(r *record) error {
 	default:
 		f.report.Passed++
 	}
-	return nil
 }
 
 // keep adds a message to the list, or puts it in the place of its earlier version.
@@ -191,20 +170,13 @@ func (f *geminiFile) rewind(id string) {
 	f.messages = f.messages[:from]
 }
 
-func (m *geminiMessage) tell() error {
+func (m *geminiMessage) tell() {
 	r := m.record
-	base := Entry{ID: m.ID, At: m.Timestamp.Time, Line: m.line}
-	switch m.Type {
-	case "user":
-		base.Who = Person
-	case "gemini":
-		base.Who = Assistant
-	case "info", "error", "warning":
-		base.Who = Harness
-	default:
-		r.line = m.line
+	r.line = m.line
+	base := Entry{ID: m.ID, At: m.Timestamp.Time, Who: voice(m.Type)}
+	if base.Who == "" {
 		r.notUnderstood("message " + m.Type)
-		return nil
+		return
 	}
 	content := r.parts(m.Content)
 	thinks := slices.ContainsFunc(content, func(e Entry) bool { return e.Kind == Thought })
@@ -216,11 +188,11 @@ func (m *geminiMessage) tell() error {
 	}
 	all = append(all, content...)
 	for _, call := range m.ToolCalls {
-		all = append(all, r.call(call.ID, call.Name, call.Args))
+		all = append(all, call.call())
 		for _, entry := range r.parts(call.Result) {
 			entry.Who, entry.Kind = Tool, Result
 			all = append(all, entry)
 		}
 	}
-	return r.passAll(r.session.ID+"/"+m.ID, base, all)
+	r.pass(r.session.ID+"/"+m.ID, base, all...)
 }

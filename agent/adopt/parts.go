@@ -7,38 +7,38 @@ import (
 	"strings"
 )
 
-// block is a piece of a message, as all the formats write it. Each has a few of the fields.
+// block is a piece of a message, a call or a result, in the words of all formats. Each has a few of the fields.
 type block struct {
-	Type         string
-	Text         string
-	Thinking     string
-	Thought      bool // of Gemini: Text is a thought
-	Name         string
-	ID           string
-	Input        json.RawMessage // of a tool_use
-	Arguments    json.RawMessage // of a toolCall
-	ToolUseID    string          `json:"tool_use_id"`
-	Content      json.RawMessage // of a tool_result
-	Data         string          // of an image of pi
-	MimeType     string
-	Source       *source
-	ImageURL     json.RawMessage `json:"image_url"`
-	InlineData   *block
-	FunctionCall *struct {
-		ID, Name string
-		Args     json.RawMessage
-	}
-	FunctionResponse *struct {
-		ID, Name string
-		Response json.RawMessage
-	}
-}
+	Type     string
+	Text     string
+	Thinking string
+	Thought  bool // of Gemini: Text is a thought
+	Content  json.RawMessage
+	Output   json.RawMessage
+	Response json.RawMessage
 
-// source is the source of an image of Anthropic.
-type source struct {
-	Data      string
-	MediaType string `json:"media_type"`
-	URL       string
+	ID         string
+	CallID     string `json:"call_id"`
+	ToolCallID string
+	ToolUseID  string `json:"tool_use_id"`
+	Name       string
+	ToolName   string
+	Input      json.RawMessage
+	Arguments  json.RawMessage
+	Args       json.RawMessage
+	Action     json.RawMessage
+
+	FunctionCall     *block
+	FunctionResponse *block
+	Function         *block // in a call of OpenAI
+
+	Source     *block // of a picture, as InlineData
+	InlineData *block
+	MediaType  string `json:"media_type"`
+	MimeType   string
+	Data       string
+	URL        string
+	ImageURL   json.RawMessage `json:"image_url"`
 }
 
 // parts returns an entry for each block of a message's content, which may be a text. A result is the tool's, a call and
@@ -48,8 +48,11 @@ func (r *record) parts(content json.RawMessage) (all []Entry) {
 	if len(content) == 0 || string(content) == "null" {
 		return nil
 	}
-	blocks := []json.RawMessage{content}
-	if content[0] == '[' && json.Unmarshal(content, &blocks) != nil {
+	if content[0] != '[' {
+		return []Entry{r.part(content)}
+	}
+	var blocks []json.RawMessage // none that shares the content's bytes: decoding would write over them
+	if json.Unmarshal(content, &blocks) != nil {
 		return nil
 	}
 	for _, raw := range blocks {
@@ -61,80 +64,81 @@ func (r *record) parts(content json.RawMessage) (all []Entry) {
 func (r *record) part(raw json.RawMessage) Entry {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return Entry{Kind: Said, Text: r.text(text)}
+		return Entry{Kind: Said, Text: text}
 	}
 	var b block
 	if json.Unmarshal(raw, &b) != nil {
 		r.notUnderstood("block of another shape")
 		return Entry{}
 	}
-	switch call, response := b.FunctionCall, b.FunctionResponse; {
-	case call != nil:
-		return r.call(call.ID, call.Name, call.Args)
-	case response != nil:
-		return r.result(response.ID, response.Name, response.Response)
+	switch {
+	case b.FunctionCall != nil:
+		return b.FunctionCall.call()
+	case b.FunctionResponse != nil:
+		return r.result(b.FunctionResponse)
+	case b.Function != nil:
+		b.Function.ID = b.ID
+		return b.Function.call()
 	case b.InlineData != nil:
-		return r.picture(b.InlineData.MimeType, b.InlineData.Data)
+		return r.picture(b.InlineData)
+	case strings.HasSuffix(b.Type, "_call"):
+		b.Name = cmp.Or(b.Name, strings.TrimSuffix(b.Type, "_call"))
+		return b.call()
+	case strings.HasSuffix(b.Type, "tool_result"), strings.HasSuffix(b.Type, "_output"):
+		return r.result(&b)
 	}
 	switch b.Type {
 	case "", "text", "input_text", "output_text", "summary_text", "reasoning_text", "Text", "markdown":
 		if b.Thought {
-			return Entry{Who: Assistant, Kind: Thought, Text: r.text(b.Text)}
+			return Entry{Who: Assistant, Kind: Thought, Text: b.Text}
 		}
-		return Entry{Kind: Said, Text: r.text(b.Text)}
+		return Entry{Kind: Said, Text: b.Text}
 	case "thinking", "reasoning":
-		return Entry{Who: Assistant, Kind: Thought, Text: r.text(cmp.Or(b.Thinking, b.Text))}
-	case "redacted_thinking", "token_budget", "flag", "tool_reference":
-		return Entry{}
+		return Entry{Who: Assistant, Kind: Thought, Text: cmp.Or(b.Thinking, b.Text)}
 	case "tool_use", "toolCall", "server_tool_use", "mcp_tool_use":
-		return r.call(b.ID, b.Name, first(b.Input, b.Arguments))
+		return b.call()
 	case "image", "input_image", "image_url", "document":
-		switch {
-		case b.Source != nil && b.Source.Data != "":
-			return r.picture(b.Source.MediaType, b.Source.Data)
-		case b.Source != nil:
-			return Entry{Kind: Said, Text: b.Source.URL}
-		}
-		return r.picture(b.MimeType, cmp.Or(b.Data, addressOf(b.ImageURL)))
+		return r.picture(cmp.Or(b.Source, &b))
+	case "redacted_thinking", "token_budget", "flag", "tool_reference":
+	default:
+		r.notUnderstood("block " + b.Type)
 	}
-	if strings.HasSuffix(b.Type, "tool_result") {
-		return r.result(b.ToolUseID, b.Name, b.Content)
-	}
-	r.notUnderstood("block " + b.Type)
 	return Entry{}
 }
 
-// addressOf returns the address of an image of OpenAI: a text, or an object with one.
-func addressOf(raw json.RawMessage) (address string) {
-	var object struct{ URL string }
-	if json.Unmarshal(raw, &address) != nil && json.Unmarshal(raw, &object) == nil {
-		address = object.URL
+// picture returns an entry with a picture in base64, or with its address.
+func (r *record) picture(b *block) Entry {
+	var address struct{ URL string }
+	if json.Unmarshal(b.ImageURL, &address.URL) != nil {
+		_ = json.Unmarshal(b.ImageURL, &address) // it may be missing
 	}
-	return address
+	data := cmp.Or(b.Data, b.URL, address.URL)
+	kind, picture := r.bytes(data)
+	if picture == nil {
+		return Entry{Kind: Said, Text: data}
+	}
+	return Entry{Kind: Said, Media: media(cmp.Or(kind, b.MediaType, b.MimeType), "", picture)}
 }
 
-// picture returns an entry with a picture in base64, or with its address where data is one.
-func (r *record) picture(kind, data string) Entry {
-	told, bytes := r.bytes(data)
-	if bytes == nil {
-		return Entry{Kind: Said, Text: r.text(data)}
+func (b *block) call() Entry {
+	return Entry{
+		Who: Assistant, Kind: Call, Call: cmp.Or(b.CallID, b.ToolCallID, b.ID), Tool: cmp.Or(b.Name, b.ToolName),
+		Text: plain(first(b.Input, b.Arguments, b.Args, b.Action)),
 	}
-	return Entry{Kind: Said, Media: media(cmp.Or(told, kind), "", bytes)}
-}
-
-func (r *record) call(id, tool string, arguments json.RawMessage) Entry {
-	return Entry{Who: Assistant, Kind: Call, Call: id, Tool: tool, Text: r.plain(arguments)}
 }
 
 // result returns what a tool returned: a text, blocks, or an object with an output.
-func (r *record) result(id, tool string, content json.RawMessage) Entry {
-	entry := Entry{Who: Tool, Kind: Result, Call: id, Tool: tool}
+func (r *record) result(b *block) Entry {
+	entry := Entry{
+		Who: Tool, Kind: Result, Call: cmp.Or(b.CallID, b.ToolCallID, b.ToolUseID, b.ID), Tool: cmp.Or(b.Name, b.ToolName),
+	}
+	content := first(b.Content, b.Output, b.Response)
 	var object struct{ Output, Content json.RawMessage }
-	if json.Unmarshal(content, &object) == nil && len(first(object.Output, object.Content)) > 0 {
-		content = first(object.Output, object.Content)
+	if json.Unmarshal(content, &object) == nil {
+		content = first(object.Output, object.Content, content)
 	}
 	if len(content) > 0 && content[0] == '{' {
-		entry.Text = r.plain(content)
+		entry.Text = plain(content)
 		return entry
 	}
 	var texts []string
@@ -149,16 +153,15 @@ func (r *record) result(id, tool string, content json.RawMessage) Entry {
 }
 
 // plain returns the text of a JSON string, or JSON without spaces.
-func (r *record) plain(raw json.RawMessage) string {
-	var text string
+func plain(raw json.RawMessage) (text string) {
 	if json.Unmarshal(raw, &text) == nil {
-		return r.text(text)
+		return text
 	}
 	var compact bytes.Buffer
 	if json.Compact(&compact, raw) != nil {
 		return ""
 	}
-	return r.text(compact.String())
+	return compact.String()
 }
 
 // first returns the first value that is there.

@@ -3,6 +3,7 @@ package adopt
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -23,164 +24,143 @@ type record struct {
 	lifted [][]byte // what stood in raw as long base64, by the number of its mark
 }
 
-// decode reads the record into value. A record of another shape counts as not understood.
-func (r *record) decode(value any) bool {
-	if err := json.Unmarshal(r.raw, value); err != nil {
-		at := new(json.UnmarshalTypeError)
-		if errors.As(err, &at) {
-			r.notUnderstood(fmt.Sprintf("record whose %s is a %s", at.Field, at.Value))
-		} else {
-			r.notUnderstood("record of another shape")
+// as returns a reader of records that calls read with each one, decoded.
+func as[T any](read func(*record, *T)) func(*record) {
+	return func(r *record) {
+		value := new(T)
+		if r.decode(r.raw, value) {
+			read(r, value)
 		}
-		return false
 	}
-	return true
+}
+
+// decode reads JSON of the record into value. Another shape counts as not understood.
+func (r *record) decode(raw []byte, value any) bool {
+	err := json.Unmarshal(raw, value)
+	if at, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		r.notUnderstood(fmt.Sprintf("record whose %s is a %s", at.Field, at.Value))
+	} else if err != nil {
+		r.notUnderstood("record of another shape")
+	}
+	return err == nil
 }
 
 // records calls read with each record of a file of the store that has one a line. It counts torn and endless lines.
-func (s *Stream) records(name string, read func(*record) error) error {
-	file, err := s.openFile(s.store, name)
+func (s *Stream) records(name string, read func(*record)) {
+	err := s.readFile(s.store, name, func(in *bufio.Reader) error { return s.recordsIn(in, read) })
 	if err != nil {
-		return err
+		s.refuse(plainError(err))
 	}
-	defer file.Close()
-	return s.recordsIn(file, read)
 }
 
-func (s *Stream) recordsIn(in io.Reader, read func(*record) error) error {
-	lines := bufio.NewReaderSize(in, 1<<16)
+func (s *Stream) recordsIn(lines *bufio.Reader, read func(*record)) error {
 	var buffer []byte
-	for s.line = 1; ; s.line++ {
+	for number := 1; !s.stops(); number++ {
 		line, err := readLine(lines, buffer[:0])
-		buffer = line
-		if cap(buffer) > 1<<20 {
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if buffer = line; cap(buffer) > 1<<20 {
 			buffer = nil
 		}
+		s.line = number
+		line = bytes.TrimSpace(line)
 		switch {
-		case errors.Is(err, errTooLong):
+		case len(line) > maxText:
 			s.notUnderstood(fmt.Sprintf("line over %d MB", maxText>>20))
-			continue
-		case err != nil && err != io.EOF:
-			return err
-		case s.ctx.Err() != nil:
-			return s.ctx.Err()
+		case json.Valid(line):
+			s.record(line, read)
+		case len(line) > 0:
+			s.recordsOf(line, read)
 		}
-		if line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff"))); len(line) > 0 {
-			if err := s.recordsOf(line, read); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
+		if err != nil {
 			return nil
 		}
-	}
-}
-
-var errTooLong = errors.New("line too long")
-
-// readLine appends the next line to buffer. It passes over the rest of one that is longer than maxText.
-func readLine(in *bufio.Reader, buffer []byte) ([]byte, error) {
-	long := false
-	for {
-		part, err := in.ReadSlice('\n')
-		if long = long || len(buffer)+len(part) > maxText; !long {
-			buffer = append(buffer, part...)
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if long && (err == nil || err == io.EOF) {
-			return buffer[:0], errTooLong
-		}
-		return buffer, err
-	}
-}
-
-// recordsOf calls read with the records of a line: one, or several that were glued when a program was killed.
-func (s *Stream) recordsOf(line []byte, read func(*record) error) error {
-	if json.Valid(line) {
-		return s.record(line, read)
-	}
-	name, _, _ := bytes.Cut(line, []byte(":"))
-	for tries := 0; len(line) > 0 && tries < 100; tries++ {
-		decoder := json.NewDecoder(bytes.NewReader(line))
-		var raw json.RawMessage
-		if decoder.Decode(&raw) == nil {
-			line = bytes.TrimSpace(line[decoder.InputOffset():])
-			if tries > 0 || len(line) > 0 {
-				s.report.Glued++
-			}
-			if err := s.record(raw, read); err != nil {
-				return err
-			}
-			continue
-		}
-		s.notUnderstood("torn line")
-		next := -1
-		if len(name) > 1 {
-			next = bytes.Index(line[1:], name)
-		}
-		if next < 0 {
-			return nil
-		}
-		line = line[1+next:]
 	}
 	return nil
 }
 
-func (s *Stream) record(line []byte, read func(*record) error) error {
+// readLine appends the next line to buffer, and passes over the rest of one that is longer than maxText.
+func readLine(in *bufio.Reader, buffer []byte) ([]byte, error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(buffer) <= maxText {
+			buffer = append(buffer, part...)
+		}
+		if err != bufio.ErrBufferFull {
+			return buffer, err
+		}
+	}
+}
+
+// recordsOf calls read with the records of a torn line, or of one where several were glued as a program was killed.
+func (s *Stream) recordsOf(line []byte, read func(*record)) {
+	beginning, _, _ := bytes.Cut(line, []byte(":"))
+	for range 100 {
+		decoder := json.NewDecoder(bytes.NewReader(line))
+		var raw json.RawMessage
+		if decoder.Decode(&raw) == nil {
+			s.report.Glued++
+			s.record(raw, read)
+			line = bytes.TrimSpace(line[decoder.InputOffset():])
+		} else {
+			s.notUnderstood("torn line")
+			next := bytes.Index(line[1:], beginning)
+			if next < 0 || len(beginning) < 2 {
+				return
+			}
+			line = line[1+next:]
+		}
+		if len(line) == 0 {
+			return
+		}
+	}
+}
+
+func (s *Stream) record(raw []byte, read func(*record)) {
 	s.report.Records++
-	raw, lifted := lift(line)
-	return read(&record{Stream: s, raw: raw, lifted: lifted})
+	read(s.newRecord(raw))
+}
+
+// newRecord returns the record for a JSON value, which it overwrites.
+func (s *Stream) newRecord(raw []byte) *record {
+	raw, lifted := lift(raw)
+	return &record{s, raw, lifted}
 }
 
 // leastLifted is the length of base64 from which on it is lifted, in characters.
 const leastLifted = 4096
 
+const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
 func mark(n int) string { return "\ue000" + strconv.Itoa(n) + "\ue000" }
 
-// lift replaces each string of long base64, perhaps behind "data:…;base64,", by a mark, and returns the bytes that it
-// stood for. So a picture is never held as text.
+// lift replaces, in place, each string of long base64, perhaps behind "data:…;base64,", by a mark, and returns the
+// bytes that it stood for. So a picture is never held as text.
 func lift(line []byte) (rest []byte, lifted [][]byte) {
 	if len(line) < leastLifted {
 		return line, nil
 	}
-	written := 0
-	for from := 0; ; {
-		quote := bytes.IndexByte(line[from:], '"')
-		if quote < 0 {
-			break
+	rest = line[:0]
+	for text := range bytes.SplitAfterSeq(line, []byte{'"'}) {
+		start := 0
+		if comma := bytes.Index(text[:min(len(text), 100)], []byte(";base64,")); comma >= 0 {
+			start = comma + len(";base64,")
 		}
-		start := from + quote + 1
-		if head := line[start:min(len(line), start+100)]; bytes.HasPrefix(head, []byte("data:")) {
-			if comma := bytes.Index(head, []byte(";base64,")); comma > 0 {
-				start += comma + len(";base64,")
-			}
+		coded := bytes.TrimSuffix(text[start:], []byte{'"'})
+		isCoded := len(coded) >= leastLifted && len(bytes.TrimLeft(coded, base64Digits)) == 0
+		data, err := []byte(nil), error(nil)
+		if isCoded {
+			data, err = base64.StdEncoding.Strict().AppendDecode(nil, coded)
 		}
-		end := start
-		for end < len(line) && isBase64(line[end]) {
-			end++
-		}
-		from = end
-		if end-start < leastLifted || end == len(line) || line[end] != '"' {
+		if !isCoded || err != nil {
+			rest = append(rest, text...)
 			continue
 		}
-		data := make([]byte, base64.StdEncoding.DecodedLen(end-start))
-		n, err := base64.StdEncoding.Strict().Decode(data, line[start:end])
-		if err != nil {
-			continue
-		}
-		rest = append(append(rest, line[written:start]...), mark(len(lifted))...)
-		written = end
-		lifted = append(lifted, data[:n])
+		rest = append(append(rest, text[:start]...), mark(len(lifted))+`"`...)
+		lifted = append(lifted, data)
 	}
-	return append(rest, line[written:]...), lifted
-}
-
-func isBase64(c byte) bool {
-	isLetter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-	isDigit := '0' <= c && c <= '9'
-	return isLetter || isDigit || c == '+' || c == '/' || c == '='
+	return rest, lifted
 }
 
 // text puts back what was lifted from a string that is no picture.
@@ -211,57 +191,149 @@ func (r *record) bytes(text string) (kind string, data []byte) {
 	return kind, data
 }
 
-// openFile opens a regular file, and decompresses one that ends in .zst.
-func (s *Stream) openFile(store fs.FS, name string) (io.ReadCloser, error) {
+// readFile calls read with a regular file, decompressed if it ends in .zst, without a mark of the byte order.
+func (s *Stream) readFile(store fs.FS, name string, read func(*bufio.Reader) error) error {
 	info, err := fs.Lstat(store, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+		return errors.New("it is no regular file")
 	}
 	file, err := store.Open(name)
-	if err != nil || path.Ext(name) != ".zst" {
-		return file, err
-	}
-	plain, err := unzstd(file)
 	if err != nil {
-		file.Close()
-		return nil, err
+		return err
 	}
-	return &zstFile{plain, file}, nil
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 1<<16)
+	if path.Ext(name) == ".zst" {
+		plain, err := unzstd(file)
+		if err != nil {
+			return err
+		}
+		defer plain.Close()
+		in.Reset(plain)
+	}
+	if start, err := in.Peek(3); err == nil && string(start) == "\ufeff" {
+		_, _ = in.Discard(3)
+	}
+	return read(in)
 }
 
-type zstFile struct {
-	*zstd.Decoder
-	file io.Closer
-}
-
-func (f *zstFile) Close() error {
-	f.Decoder.Close()
-	return f.file.Close()
-}
-
+// unzstd returns a reader of what was compressed. It decompresses at most maxText bytes at once.
 func unzstd(in io.Reader) (*zstd.Decoder, error) {
-	return zstd.NewReader(in,
-		zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20), zstd.WithDecoderLowmem(true))
+	return zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxText))
 }
 
 // whole returns a regular file of at most maxText bytes.
-func (s *Stream) whole(store fs.FS, name string) ([]byte, error) {
-	file, err := s.openFile(store, name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return readBounded(file)
+func (s *Stream) whole(store fs.FS, name string) (data []byte, err error) {
+	err = s.readFile(store, name, func(in *bufio.Reader) error {
+		data, err = io.ReadAll(io.LimitReader(in, maxText+1))
+		if err == nil && len(data) > maxText {
+			err = fmt.Errorf("it is larger than %d MB", maxText>>20)
+		}
+		return err
+	})
+	return data, err
 }
 
-// readBounded reads at most maxText bytes.
-func readBounded(in io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(in, maxText+1))
-	if err == nil && len(data) > maxText {
-		err = fmt.Errorf("it is larger than %d MB", maxText>>20)
+// plainError returns an error without the path that the report names beside it.
+func plainError(err error) string {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
 	}
-	return data, err
+	return "cannot be read: " + err.Error()
+}
+
+// elements calls read with each element of a file that is one JSON array, or with its one object. It holds one element,
+// of at most maxText bytes.
+func (s *Stream) elements(name string, read func(*record)) {
+	err := s.readFile(s.store, name, func(in *bufio.Reader) error {
+		left := &io.LimitedReader{R: in, N: maxText}
+		decoder := json.NewDecoder(left)
+		if start, err := in.Peek(1); err == nil && start[0] == '[' {
+			_, _ = decoder.Token()
+		}
+		for !s.stops() && decoder.More() {
+			var raw json.RawMessage
+			err := decoder.Decode(&raw)
+			if left.N <= 0 {
+				err = fmt.Errorf("an element is larger than %d MB", maxText>>20)
+			}
+			if err != nil {
+				s.notUnderstood("torn array: " + plainError(err))
+				return nil
+			}
+			left.N = maxText
+			s.record(raw, read)
+		}
+		return nil
+	})
+	if err != nil {
+		s.refuse(plainError(err))
+	}
+}
+
+// rows calls read with the rows of a query over a SQLite file, whose columns are the record's fields.
+func (s *Stream) rows(file, query string, read func(*record)) {
+	if s.options.Rows == nil {
+		s.refuse("SQLite file: there is no reader of it here")
+	}
+	if s.stops() {
+		return
+	}
+	rows, err := s.options.Rows(s.ctx, file, query)
+	if err != nil {
+		s.refuse(plainError(err))
+		return
+	}
+	err = s.recordsIn(bufio.NewReaderSize(rows, 1<<16), read)
+	if closed := rows.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		s.refuse(plainError(err))
+	}
+}
+
+// header is what begins a session, in the words of Hermes or opencode.
+type header struct {
+	ID, Title      string
+	Source         string // of Hermes
+	CWD, Directory string
+	ParentSession  string `json:"parent_session_id"`
+	Parent         string `json:"parent_id"`
+	ParentID       string // in a file of opencode
+	Started        moment `json:"started_at"`
+	Created        moment `json:"time_created"`
+	Time           struct{ Created moment }
+	Messages       []json.RawMessage // in an export of Hermes
+}
+
+func (h *header) session() Session {
+	forked := cmp.Or(h.Parent, h.ParentID)
+	return Session{
+		ID: h.ID, Title: h.Title, Dir: cmp.Or(h.CWD, h.Directory), Parent: cmp.Or(h.ParentSession, forked),
+		Side: h.Source == "subagent" || forked != "", Began: cmp.Or(h.Started, h.Created, h.Time.Created).Time,
+	}
+}
+
+// sessionRows reads the rows of a SQLite file by a session_id, and opens each one's session, of which a row of the
+// other query tells more.
+func (s *Stream) sessionRows(file, sessions, messages string, read func(*record)) {
+	known := map[string]*header{}
+	s.rows(file, sessions, as(func(_ *record, h *header) { known[h.ID] = h }))
+	s.rows(file, messages, as(func(r *record, row *struct {
+		ID string `json:"session_id"`
+	}) {
+		if row.ID != s.session.ID {
+			session := header{ID: row.ID}
+			if told := known[row.ID]; told != nil {
+				session = *told
+			}
+			s.open(session.session())
+		}
+		read(r)
+	}))
 }

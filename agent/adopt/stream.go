@@ -6,8 +6,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zeebo/blake3"
@@ -24,6 +26,8 @@ type Stream struct {
 	report  *Report
 	agent   string
 
+	failed  error  // of the sink or of ctx; nothing is passed on any more
+	refused bool   // the piece: nothing of it is read any more
 	file    string // the piece that is read
 	line    int    // in it; 0 in an export
 	session Session
@@ -31,7 +35,7 @@ type Stream struct {
 	calls   map[uint64]bool // of the turn: its calls and their results
 
 	seen     map[uint64]bool   // keys of entries
-	sessions map[uint64]bool   // that the sink knows
+	sessions map[string]bool   // that are counted
 	assets   map[string]string // of ChatGPT: names of files by their ids
 	roots    map[string]string // of Codex: the first one of a thread's forks
 	listed   map[string]bool   // ids of sessions that have a file: a list of prompts tells of the others
@@ -41,19 +45,28 @@ func newStream(ctx context.Context, agent string, store fs.FS, sink Sink, option
 	return &Stream{
 		ctx: ctx, store: store, sink: sink, options: options, agent: agent,
 		report: &Report{Unknown: []Unknown{}},
-		seen:   map[uint64]bool{}, sessions: map[uint64]bool{},
+		seen:   map[uint64]bool{}, sessions: map[string]bool{},
 		roots: map[string]string{}, listed: map[string]bool{},
 	}
 }
 
-// sinkError is an error of the sink.
-type sinkError struct{ err error }
-
-func (e *sinkError) Error() string { return e.err.Error() }
-
 func (s *Stream) begin(piece Piece) {
-	s.file, s.line = piece.Path, 0
+	s.file, s.line, s.refused = piece.Path, 0, false
 	s.open(Session{})
+}
+
+// stops reports whether nothing more of the piece is read.
+func (s *Stream) stops() bool {
+	if s.failed == nil {
+		s.failed = s.ctx.Err()
+	}
+	return s.refused || s.failed != nil
+}
+
+// refuse ends the reading of a piece, and reports why.
+func (s *Stream) refuse(why string) {
+	s.line, s.refused = 0, true
+	s.notUnderstood(why)
 }
 
 // open begins a session. The sink hears of it with its first entry.
@@ -63,41 +76,41 @@ func (s *Stream) open(session Session) {
 }
 
 // put passes an entry on, unless it is empty or one with the same key and text was there. An empty key is unique.
-func (s *Stream) put(key string, entry Entry) error {
-	if strings.TrimSpace(entry.Text) == "" && len(entry.Media) == 0 {
-		return nil
+func (s *Stream) put(key string, entry Entry) {
+	isEmpty := strings.TrimSpace(entry.Text) == "" && len(entry.Media) == 0
+	if isEmpty || s.failed != nil {
+		return
 	}
 	if s.session.Side && entry.Who == Person {
 		entry.Who = Assistant // the parent's
 	}
 	if key != "" {
 		entry.Key = keyOf(key, entry)
-		known := s.options.Known != nil && s.options.Known(entry.Key)
-		if s.seen[entry.Key] || known {
-			s.report.Doubled++
-			return nil
-		}
-		s.seen[entry.Key] = true
 	}
 	if s.isDoubled(entry) {
 		s.report.Doubled++
-		return nil
+		return
 	}
-	if err := s.tell(entry.Kind); err != nil {
-		return err
-	}
-	if entry.Line == 0 {
-		entry.Line = s.line
+	if !s.begun {
+		s.begun = true
+		s.failed = s.sink.Session(s.session)
 	}
 	s.count(entry)
-	if err := s.sink.Entry(entry); err != nil {
-		return &sinkError{err}
+	if s.failed == nil {
+		s.failed = s.sink.Entry(entry)
 	}
-	return nil
 }
 
-// isDoubled reports whether the turn has the call or the result already. Some programs count calls anew in each turn.
+// isDoubled reports whether an entry with the same key was there, or the turn has the call or the result already. Some
+// programs count calls anew in each turn.
 func (s *Stream) isDoubled(entry Entry) bool {
+	if entry.Key != 0 {
+		known := s.options.Known != nil && s.options.Known(entry.Key)
+		if known || s.seen[entry.Key] {
+			return true
+		}
+		s.seen[entry.Key] = true
+	}
 	if entry.Who == Person {
 		clear(s.calls)
 	}
@@ -110,22 +123,6 @@ func (s *Stream) isDoubled(entry Entry) bool {
 	return doubled
 }
 
-// tell tells the sink of the session, once. A file of memories is none that counts.
-func (s *Stream) tell(kind Kind) error {
-	if s.begun {
-		return nil
-	}
-	s.begun = true
-	if key := keyOf(s.session.ID, Entry{}); kind != Memory && !s.sessions[key] {
-		s.sessions[key] = true
-		s.report.Sessions++
-	}
-	if err := s.sink.Session(s.session); err != nil {
-		return &sinkError{err}
-	}
-	return nil
-}
-
 func (s *Stream) count(entry Entry) {
 	report := s.report
 	report.Entries++
@@ -133,6 +130,10 @@ func (s *Stream) count(entry Entry) {
 	if entry.Kind == Memory {
 		report.Memories++
 		return
+	}
+	if !s.sessions[s.session.ID] {
+		s.sessions[s.session.ID] = true
+		report.Sessions++
 	}
 	if entry.At.IsZero() {
 		return
@@ -158,16 +159,32 @@ func keyOf(id string, entry Entry) uint64 {
 	return binary.BigEndian.Uint64(hash.Sum(nil))
 }
 
-func binaryKey(key uint64) string { return string(binary.BigEndian.AppendUint64(nil, key)) }
+// pass passes on the entries of a message with the id, time and line of base, with its kind if it has one, and with its
+// voice where they have no other.
+func (r *record) pass(key string, base Entry, all ...Entry) {
+	for _, entry := range all {
+		entry.ID, entry.At, entry.Line = base.ID, base.At, cmp.Or(base.Line, r.line)
+		entry.Who, entry.Kind = cmp.Or(entry.Who, base.Who), cmp.Or(base.Kind, entry.Kind)
+		entry.Text = r.text(entry.Text)
+		r.say(key, entry)
+	}
+}
 
-// pass passes on an entry. Of what stands where a person's text does, the harness's parts are the harness's.
-func (s *Stream) pass(key string, entry Entry) error {
+const cut = "\x00"
+
+var reminders = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+})
+
+// say passes on an entry. Of what stands where a person's text does, the harness's parts are the harness's.
+func (s *Stream) say(key string, entry Entry) {
 	if entry.Kind != Said || entry.Who == Assistant {
-		return s.put(key, entry)
+		s.put(key, entry)
+		return
 	}
 	texts := []string{entry.Text}
-	if strings.Contains(entry.Text, reminder) {
-		texts = strings.Split(cutReminders(entry.Text), cut)
+	if strings.Contains(entry.Text, marks[0]) {
+		texts = strings.Split(reminders().ReplaceAllString(entry.Text, cut+"$0"+cut), cut)
 	}
 	for _, text := range texts {
 		part := entry
@@ -177,51 +194,30 @@ func (s *Stream) pass(key string, entry Entry) error {
 		if isHarness(strings.TrimSpace(text)) {
 			part.Who = Harness
 		}
-		if err := s.put(key, part); err != nil {
-			return err
-		}
+		s.put(key, part)
 		entry.Media = nil // they go with the first
 	}
-	return nil
 }
 
-// passAll passes on the entries of a message with the id, time and line of base, with its kind if it has one, and with
-// its voice where they have no other.
-func (s *Stream) passAll(key string, base Entry, all []Entry) error {
-	for _, entry := range all {
-		entry.ID, entry.At, entry.Line, entry.Kind = base.ID, base.At, base.Line, cmp.Or(base.Kind, entry.Kind)
-		entry.Who = cmp.Or(entry.Who, base.Who)
-		if err := s.pass(key, entry); err != nil {
-			return err
-		}
+// voice returns who speaks in a role, by the words of all formats, or "".
+func voice(role string) Who {
+	switch role {
+	case "user", "human":
+		return Person
+	case "assistant", "gemini":
+		return Assistant
+	case "tool", "tool_result":
+		return Tool
+	case "system", "developer", "info", "error", "warning":
+		return Harness
 	}
-	return nil
-}
-
-const (
-	cut      = "\x00"
-	reminder = "<system-reminder>"
-	reminded = "</system-reminder>"
-)
-
-// cutReminders puts a cut before and behind each reminder of a harness.
-func cutReminders(text string) string {
-	text = strings.ReplaceAll(text, cut, "")
-	for from := 0; ; {
-		start := strings.Index(text[from:], reminder)
-		end := strings.Index(text[from:], reminded)
-		if start < 0 || end < start {
-			return text
-		}
-		start, end = from+start, from+end+len(reminded)
-		text = text[:start] + cut + text[start:end] + cut + text[end:]
-		from = end + 2*len(cut)
-	}
+	return ""
 }
 
 // marks begin the texts that harnesses write as if a person had.
 var marks = []string{
-	reminder, "<task-notification>", "<user-prompt-submit-hook>", "[Request interrupted", "Caveat: The messages below",
+	"<system-reminder>", "<task-notification>", "<user-prompt-submit-hook>", "[Request interrupted",
+	"Caveat: The messages below",
 	"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-stdout>", "<bash-stderr>",
 	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>",
 	"<skills_instructions>", "<skill>", "<turn_aborted>", "<collaboration_mode>", "<subagent_notification>",
@@ -242,15 +238,14 @@ func (m *moment) UnmarshalJSON(raw []byte) error {
 		m.Time = at.UTC()
 		return nil
 	}
-	var number json.Number
-	if json.Unmarshal([]byte(text), &number) != nil {
+	var seconds float64
+	if json.Unmarshal([]byte(text), &seconds) != nil {
 		return nil // a time that nobody can read is unknown
 	}
-	seconds, err := number.Float64()
-	for err == nil && seconds > 1e11 {
+	for seconds > 1e11 {
 		seconds /= 1000
 	}
-	if err == nil && seconds > 0 {
+	if seconds > 0 {
 		m.Time = time.UnixMicro(int64(seconds * 1e6)).UTC()
 	}
 	return nil
