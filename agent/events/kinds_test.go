@@ -109,6 +109,22 @@ func (w *world) ask(text string) {
 	w.await(events.TurnEnd)
 }
 
+// A file has changed where a hook had it written, not where the model had asked for it.
+func TestFileOfAHook(t *testing.T) {
+	w := newWorld(t)
+	hook := filepath.Join(w.home.Dir, "hooks/call/move")
+	lethetest.Must(t, os.MkdirAll(filepath.Dir(hook), 0o700))
+	script := "#!/bin/sh\necho '{\"updated_input\":{\"path\":\"b.txt\",\"content\":\"hello\"}}'\n"
+	lethetest.Must(t, os.WriteFile(hook, []byte(script), 0o700))
+	w.lives(func() {
+		w.say("write hello to a.txt")
+		if got := w.await(events.FileChanged).Path; got != "b.txt" {
+			t.Errorf("the file that changed is %q, not b.txt", got)
+		}
+		w.await(events.TurnEnd)
+	})
+}
+
 // A life with every kind of line: each is mapped to events, or is one of those that are not; from
 // any of them on, the rest is the same; the page explains each type and member.
 func TestEveryKind(t *testing.T) {

@@ -187,6 +187,7 @@ func (m *mapping) tellDeed(e event.Event, call mind.Call, before *mind.State) {
 		postsNothing := e.Child == "" && len(e.Posts) == 0 // else its texts are files
 		if replaced := m.body(0); postsNothing && replaced != nil {
 			call.Args = string(replaced)
+			m.replaced[e.ID] = call.Args
 		}
 		m.request(e.ID, e.Tool, call.Args)
 		m.said(e.ID)
@@ -198,7 +199,8 @@ func (m *mapping) tellDeed(e event.Event, call mind.Call, before *mind.State) {
 			m.request(e.ID, e.Tool, call.Args)
 		}
 		end := Event{Entry: e.ID, Outcome: Outcome{Status: e.Status}, Call: Call{Tool: e.Tool, Job: e.Job}}
-		m.result(end, call.Args, e.File)
+		m.result(end, cmp.Or(m.replaced[e.ID], call.Args), e.File)
+		delete(m.replaced, e.ID)
 		if e.Opened != "" {
 			m.opened(e)
 		}

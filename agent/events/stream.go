@@ -39,6 +39,8 @@ type Stream struct {
 
 	state *mind.State // folded up to r, since the newest epoch before
 	fades []Fade      // of an append whose epoch is still to come
+
+	replaced map[string]string // arguments by hooks, of calls that run, by their ids
 }
 
 // Open begins behind the event with that ID: with the first event of the log for "". Close
@@ -58,7 +60,10 @@ func Open(store *blobs.Store, log Log, after string) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{log: log, store: store, r: r, state: mind.New(), told: map[string]shown{}}
+	s := &Stream{
+		log: log, store: store, r: r, state: mind.New(),
+		told: map[string]shown{}, replaced: map[string]string{},
+	}
 	for err == nil && s.r.At.Offset < offset {
 		err = s.read()
 	}
