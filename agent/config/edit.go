@@ -24,7 +24,8 @@ import (
 func AddServer(home, name string, s mcp.Server) error {
 	return edit(home, func(text string, settings *Settings) (string, error) {
 		if _, there := settings.MCP[name]; there {
-			return "", Invalid("remove it first: lethe mcp remove "+name, "there is a server %s already", name)
+			how := "change [mcp." + name + "] in " + File(home) + ", or remove it and add it again: lethe mcp remove " + name
+			return "", Invalid(how, "there is a server %s already", name)
 		}
 		if err := hold(home, name, &s); err != nil {
 			return "", err

@@ -32,8 +32,15 @@ func Add(app *cli.App, name string, flags Flags, command []string) error {
 	if err != nil {
 		return exit.Usagef("add server %s: %w", name, err)
 	}
+	return write(app, name, server)
+}
+
+// write writes a server into config.toml. Where its program needs paths that it may not read, a person is asked before.
+func write(app *cli.App, name string, server mcp.Server) error {
 	missing := server.Unreadable()
-	if len(missing) > 0 && app.Settings.Tools.Bash != tools.BashTrusted {
+	_, isThere := app.Settings.MCP[name] // which is refused below, without a question
+	isBound := app.Settings.Tools.Bash != tools.BashTrusted
+	if len(missing) > 0 && isBound && !isThere {
 		if err := letRead(app, name, missing); err != nil {
 			return err
 		}
@@ -50,7 +57,7 @@ func letRead(app *cli.App, name string, paths []string) error {
 	}
 	needs := strings.Join(paths, " and ")
 	refusal := exit.Usagef("add server %s: its program needs %s, which it may not read", name, needs)
-	hint := fmt.Sprintf("the same command with%s lets it", again.String())
+	hint := fmt.Sprintf("at a terminal you are asked; %s with%s lets it", app.Lethe("mcp add %s", name), again.String())
 	if app.JSON || !console.IsTerminal(app.In) {
 		return exit.Hint(refusal, "%s", hint)
 	}

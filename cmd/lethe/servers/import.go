@@ -9,6 +9,7 @@ import (
 	"lethe/agent/config"
 	"lethe/agent/tools/mcp"
 	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/exit"
 )
 
 // Import adds the servers of a file, and notes the servers that it leaves out. It returns the names of the added ones.
@@ -23,7 +24,7 @@ func Import(app *cli.App, path string) (added []string, err error) {
 	}
 	added = []string{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if err := config.AddServer(app.Home.Dir, name, all[name]); err != nil {
+		if err := write(app, name, all[name]); err != nil {
 			refused = append(refused, err)
 			continue
 		}
@@ -31,6 +32,9 @@ func Import(app *cli.App, path string) (added []string, err error) {
 	}
 	for _, err := range refused {
 		app.Note("%s: left out: %v", path, err)
+		if hint, _ := exit.HintOf(err); hint != "" {
+			app.Note("hint: %s", hint)
+		}
 	}
 	return added, nil
 }
