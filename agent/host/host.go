@@ -21,6 +21,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -360,6 +361,11 @@ func (h *Host) warn() {
 	}
 	for _, what := range h.warnings {
 		h.log.Warn(what)
+	}
+	const fit = mind.MaxLife / 200 // characters of a usual line
+	if lines := h.settings.Life.Lines; lines > fit {
+		h.log.Warn(fmt.Sprintf("life.lines = %d: a request shows at most %d characters of them, about %d lines",
+			lines, mind.MaxLife, fit))
 	}
 }
 

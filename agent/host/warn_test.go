@@ -3,6 +3,8 @@
 package host
 
 import (
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lethe/agent/home"
 	"lethe/internal/test/lethetest"
 )
 
@@ -37,6 +40,20 @@ func TestWarnings(t *testing.T) {
 	lethetest.Must(t, os.Chown(home, 65534, -1))
 	if !has("belongs to user 65534") {
 		t.Errorf("%q", Warnings(home, ""))
+	}
+}
+
+// More lines of LIFE than a request has space for are told at the start.
+func TestLinesThatDoNotFit(t *testing.T) {
+	for lines, told := range map[int]bool{0: false, 30: false, 31: true, 50: true} {
+		var log strings.Builder
+		h := &Host{log: slog.New(slog.NewTextHandler(&log, nil)), home: home.Home{Dir: t.TempDir()}}
+		h.settings.Life.Lines = lines
+		h.warn()
+		want := fmt.Sprintf("life.lines = %d: a request shows at most 6000 characters of them, about 30 lines", lines)
+		if strings.Contains(log.String(), want) != told {
+			t.Errorf("%d lines: %s", lines, log.String())
+		}
 	}
 }
 

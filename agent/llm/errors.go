@@ -100,13 +100,11 @@ func (c *Client) failure(parent context.Context, a *call, r Request, err error) 
 		e = Error{Kind: Transient, Message: context.Cause(a.ctx).Error(), Err: context.Cause(a.ctx)}
 	}
 	e.Model, e.Host = clean(r.Model, 100), c.base.Host
-	env := c.keyEnv
-	keyIsKept := c.preset.KeyRequired && env != c.preset.KeyEnv // the provider's key goes to no other address
+	env, withheld := c.keyEnv, c.Withheld()
 	switch {
 	case e.Status != http.StatusUnauthorized || env == "":
-	case c.key == "" && keyIsKept:
-		e.Message += fmt.Sprintf("; %s goes to the provider's own address alone: set %s to a key of %s and restart",
-			c.preset.KeyEnv, env, e.Host)
+	case withheld != "":
+		e.Message += "; " + withheld
 	case c.key == "":
 		e.Message += "; " + env + " is not set: set it to a key of " + e.Host + " and restart"
 	default:

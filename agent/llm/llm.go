@@ -264,6 +264,16 @@ func (c *Client) Host() string { return c.base.Host }
 // Key returns the variable of the environment that holds the key, and whether it is set.
 func (c *Client) Key() (name string, set bool) { return c.keyEnv, c.key != "" }
 
+// Withheld says why the key of a provider is not sent to another address, if no other key is set. Otherwise it is "".
+func (c *Client) Withheld() string {
+	own, env := c.preset.KeyEnv, c.keyEnv
+	isWithheld := c.preset.KeyRequired && env != own && env != ""
+	if c.key != "" || !isWithheld {
+		return ""
+	}
+	return fmt.Sprintf("%s goes to the provider's own address alone: set %s to a key of %s and restart", own, env, c.Host())
+}
+
 // Look asks the endpoint, for nothing, which models it serves, with their windows, and what its clock says. What it
 // does not tell is empty.
 func (c *Client) Look(ctx context.Context) (status int, date time.Time, models Known, err error) {

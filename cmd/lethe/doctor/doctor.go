@@ -335,6 +335,8 @@ func (x Exam) model(ctx context.Context) {
 	name, set := client.Key()
 	how := "set"
 	switch {
+	case client.Withheld() != "":
+		how = "not set; " + client.Withheld()
 	case !set:
 		how = "not set"
 	case os.Getenv(name) == "":

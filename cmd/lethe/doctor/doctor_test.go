@@ -29,6 +29,17 @@ func examine(t *testing.T, x doctor.Exam) (all string) {
 	return all
 }
 
+// Why a provider's key is not sent to a gateway is told before anything is asked there.
+func TestKeyOfAGateway(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+	t.Setenv("LETHE_API_KEY", "")
+	var s config.Settings
+	s.Model.Preset, s.Model.BaseURL, s.Model.Name = "openai", "https://gw.test/v1", "gpt-5"
+	found := examine(t, doctor.Exam{Home: home.Home{Dir: filepath.Join(t.TempDir(), "none")}, Settings: s})
+	lethetest.Words(t, found, "key LETHE_API_KEY is not set; OPENAI_API_KEY goes to the provider's own address alone: "+
+		"set LETHE_API_KEY to a key of gw.test and restart")
+}
+
 // An endpoint is asked for its models and then for one word; its clock, its models and what it refuses are told, and
 // the key is in nothing.
 func TestEndpoint(t *testing.T) {
