@@ -86,6 +86,12 @@ func TestUnits(t *testing.T) {
 		}
 		exists(t, file, words[1:])
 	}
+	for _, file := range []string{"lethe.service", "user/lethe.service"} {
+		bound, policy := values(t, file, "MemoryMax"), values(t, file, "OOMPolicy")
+		if !slices.Equal(bound, []string{"80%"}) || !slices.Equal(policy, []string{"continue"}) {
+			t.Errorf("%s: MemoryMax=%q, OOMPolicy=%q: a command that takes all memory ends more than itself", file, bound, policy)
+		}
+	}
 	if slices.Contains(values(t, "lethe-telegram.service", "EnvironmentFile"), "-/etc/lethe/lethe.env") {
 		t.Error("the bridge gets the model's key")
 	}
