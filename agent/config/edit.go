@@ -96,19 +96,26 @@ func RemoveServer(home, name string) error {
 // refused.
 func Set(home string, values map[string]any) error {
 	return edit(home, func(text string, settings *Settings) (string, error) {
+		lines := map[string]string{} // of each table; "" is the one without a header
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			table, key, header := "", name, ""
+			table, key := "", name
 			if before, after, dotted := strings.Cut(name, "."); dotted {
-				table, key, header = before, after, "["+before+"]\n"
+				table, key = before, after
 			}
 			line := assignment(key, values[name])
 			if line == "" {
 				return "", Invalid("", "%s = %q is not a number", name, values[name])
 			}
-			if err := Parse(File(home), []byte(header+line), settings); err != nil {
-				return "", err
-			}
+			lines[table] += line
 			text = assign(text, table, key, values[name])
+		}
+		all := lines[""]
+		delete(lines, "")
+		for _, table := range slices.Sorted(maps.Keys(lines)) {
+			all += "[" + table + "]\n" + lines[table]
+		}
+		if err := Parse(File(home), []byte(all), settings); err != nil { // at once: keys may need each other
+			return "", err
 		}
 		return text, nil
 	})
