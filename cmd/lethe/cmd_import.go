@@ -74,6 +74,7 @@ func runImport(app *cli.App, options importOptions, args []string) error {
 func tellImported(app *cli.App, got archive.Result) {
 	id := got.Identity
 	app.Event("imported", id)
+	app.NoteWaiting(app.Home, id)
 	if triggers := got.Triggers(); len(triggers) > 0 {
 		app.Note("when it runs, its triggers wake it: %s; look at them in %s",
 			strings.Join(triggers, ", "), filepath.Join(id.Dir, "triggers"))

@@ -33,6 +33,7 @@ func runTake(ctx context.Context, app *cli.App, args []string) error {
 		return err
 	}
 	app.Event("took", id)
+	app.NoteWaiting(app.Home, id)
 	app.Note("it goes on here: %s", app.HowToRun(id, ""))
 	return nil
 }

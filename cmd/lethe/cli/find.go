@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -131,6 +132,22 @@ func (app *App) HowToRun(id home.Identity, flags string) string {
 		flags += " --offline"
 	}
 	return app.Lethe("run %s", strings.TrimSpace(id.Name+flags))
+}
+
+// NoteWaiting notes what waits for people's leave in the workspace of an identity that came to a home: leave that other
+// hosts gave does not come along.
+func (app *App) NoteWaiting(to home.Home, id home.Identity) {
+	workspace := cmp.Or(app.Settings.Tools.Workspace, filepath.Join(id.Dir, "workspace"))
+	var waiting []string
+	for _, entry := range host.Shelf(to, app.Settings.Settings, workspace).All() {
+		if entry.Waits {
+			waiting = append(waiting, entry.Name)
+		}
+	}
+	if len(waiting) > 0 {
+		app.Note("nobody has allowed at this host: %s; %s shows and allows one",
+			home.Shorten(waiting), app.Lethe("skills allow --workspace %s NAME", workspace))
+	}
 }
 
 // runsOffline reports whether the offline model is all that an identity can run with here.

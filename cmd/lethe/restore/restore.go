@@ -170,7 +170,9 @@ func (r *restoring) tell(restored hosts.Restored) {
 		return
 	}
 	r.began = true
-	r.app.Event("restored", r.home.Identity(restored.Self, restored.Name))
+	id := r.home.Identity(restored.Self, restored.Name)
+	r.app.Event("restored", id)
+	r.app.NoteWaiting(r.home, id)
 }
 
 func (r *restoring) lose(what error) {
