@@ -10,8 +10,8 @@ import (
 )
 
 // The limits of a home that several hosts share are in its ledger. A host remembers what its config.toml said when it
-// last started: what was changed there since is the home's new limit. Of a host that has said nothing yet, stricter
-// limits count.
+// last started: what was changed there since is the home's new limit. Of a host that has said nothing yet, or whose file
+// is damaged, stricter limits count.
 
 func (p *Wallet) saidFile() string { return filepath.Join(p.home.Dir, "share", "limits") }
 
@@ -22,12 +22,12 @@ func (p *Wallet) shareLimits(config Limits) error {
 	}
 	text, _, err := durable.ReadRegular(p.saidFile(), 1<<12)
 	isFirst := errors.Is(err, fs.ErrNotExist)
-	var said Limits
-	if err == nil {
-		err = json.Unmarshal(text, &said)
-	}
 	if err != nil && !isFirst {
 		return err
+	}
+	var said Limits
+	if err := json.Unmarshal(text, &said); err != nil {
+		isFirst = true
 	}
 	next := config
 	switch shared := p.ledger.Limits; {

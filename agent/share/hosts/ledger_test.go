@@ -62,6 +62,10 @@ func TestLimitsAreOfTheHome(t *testing.T) {
 	if !asks(t, c.wallet("eve", limits(5))) {
 		t.Error("a host with a larger limit passes the home's")
 	}
+	lethetest.Write(t, c.home.Dir+"/share/limits", "{") // torn
+	if !asks(t, c.wallet("eve", limits(7))) {
+		t.Error("a host whose file of limits is damaged passes the home's")
+	}
 	lethetest.Must(t, os.Remove(b.home.Dir+"/ledger")) // it is read again, with all accounts
 	if !asks(t, b.wallet("bob", budget.Limits{})) {
 		t.Error("a host whose ledger was deleted passes the home's limit")
