@@ -45,22 +45,23 @@ func (s *Cluster) asked(from int) (out []asked, to int, err error) {
 	return out, len(text), err
 }
 
-// known returns the numbers of all hosts that ever came.
+// known returns the numbers of all hosts that ever came, or had a life.
 func (s *Cluster) known() ([]string, error) {
 	said, _, err := s.asked(0)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Lives()
-	if err != nil {
+	if _, err := s.Lives(); err != nil {
 		return nil, err
 	}
-	ids := map[string]bool{}
+	s.mu.Lock()
+	ids := maps.Clone(s.roster.hosts)
+	s.mu.Unlock()
+	if ids == nil {
+		ids = map[string]bool{}
+	}
 	for _, a := range said {
 		ids[a.Came] = true
-	}
-	for _, life := range all {
-		ids[life.Host.ID] = true
 	}
 	delete(ids, "")
 	return slices.Sorted(maps.Keys(ids)), nil

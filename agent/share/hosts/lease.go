@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +46,9 @@ type leases struct {
 	log     *slog.Logger
 	space   durable.Space // that identities need to record something
 	alone   atomic.Bool   // no other host says that it is there
-	renewed int           // the number of the newest lease of this host; 0: it is not known
+
+	mu      sync.Mutex // guards renewed, and is held while a lease is renewed
+	renewed int        // the number of the newest lease of this host; 0: it is not known
 }
 
 // pace is the time between two renewals of the lease, and looks for other hosts.
@@ -110,6 +113,13 @@ func (l *leases) renews(ctx context.Context, every time.Duration) {
 	}
 }
 
+// introduce says that this host is there if it never has: a command that takes a life may end before attend does.
+func (l *leases) introduce(ctx context.Context) {
+	if n, err := l.streams.Newest(ctx, leaseStream(l.host.ID), 0); err == nil && n == 0 {
+		l.renews(ctx, renewEvery)
+	}
+}
+
 // renew creates the next lease of this host, and removes the one before. On a full disk it fails: others take the lives,
 // which can record nothing here.
 func (l *leases) renew(ctx context.Context, every time.Duration, left bool) error {
@@ -120,6 +130,8 @@ func (l *leases) renew(ctx context.Context, every time.Duration, left bool) erro
 	if err != nil {
 		return err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	stream, n := leaseStream(l.host.ID), l.renewed
 	l.renewed = 0
 	if n == 0 {

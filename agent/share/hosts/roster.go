@@ -49,18 +49,20 @@ type roster struct {
 	order []Life          // without lives that are gone, by name
 	read  int64           // bytes of its room
 	news  map[string]bool // by Self: a line came since the last look
+	hosts map[string]bool // by number: it had a life at some time
 }
 
 // add takes in lines of rosterRoom. It passes over a line that tells of no life.
 func (r *roster) add(lines []byte) {
 	if r.lives == nil {
-		r.lives, r.news = map[string]Life{}, map[string]bool{}
+		r.lives, r.news, r.hosts = map[string]Life{}, map[string]bool{}, map[string]bool{}
 	}
 	for line := range bytes.Lines(lines) {
 		var life Life
 		if err := json.Unmarshal(line, &life); err != nil || !home.ValidName(life.Name) {
 			continue
 		}
+		r.hosts[life.Host.ID] = true
 		if _, err := blobs.ParseHash(life.Self); err == nil && life.Custody >= r.lives[life.Self].Custody {
 			r.lives[life.Self], r.news[life.Self] = life, true
 		}
@@ -127,6 +129,9 @@ func (s *Cluster) onTaken(id home.Identity, host streams.Host, custody int) {
 	}
 	if life, ok := s.find(id.Self); ok && life.isAt(host, custody) {
 		return
+	}
+	if host.ID == s.Host.ID && !s.served() {
+		s.leases.introduce(s.untilEnd())
 	}
 	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: host}
 	if child, err := id.Child(); err == nil && child != nil {

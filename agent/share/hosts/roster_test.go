@@ -3,6 +3,7 @@ package hosts
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -241,4 +242,21 @@ func TestRestoreWithoutTheRemoved(t *testing.T) {
 	if _, err := os.Stat(c.home.Identity(bob.Self, "bob").Dir); err == nil {
 		t.Error("half of bob is there")
 	}
+}
+
+// A host that had a life for a moment, and never served, is one of the hosts: a copy of the life may be on its disk.
+func TestHadALifeForAMoment(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		a := first(t)
+		b := a.beside("b")
+		a.boot("ada")
+		_, err := b.Take(t.Context(), "ada")
+		lethetest.Must(t, err)
+		time.Sleep(2 * silentFor)
+		all, err := b.Hosts(t.Context())
+		lethetest.Must(t, err)
+		if i := slices.IndexFunc(all, func(host Seen) bool { return host.ID == a.Host.ID }); i < 0 || !all[i].Away {
+			t.Errorf("%+v", all)
+		}
+	})
 }
