@@ -49,15 +49,19 @@ func (t *thinker) TryModel(name string) (taken, say string, err error) {
 	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return "", fmt.Sprintf("A model's name has at most %d bytes, all printable; I keep the model %s.", maxModel, was), nil
 	}
-	name = llm.Settle(name, was, t.cfg.Preset)
+	name = t.cfg.Known.Settle(name, was, t.cfg.Preset)
+	called := name
+	if other := t.cfg.Known.Doubt(name, was, t.cfg.Preset); other != "" {
+		called += " (not " + other + ")"
+	}
 	say = fmt.Sprintf("From the next turn on I use the model %s; /model %s brings the one before back.",
-		name, llm.Explicit(was, t.cfg.Preset))
+		called, llm.Explicit(was, t.cfg.Preset))
 	if t.cfg.Offline && strings.HasPrefix(name, "rehearsal") {
 		return name, say, nil
 	}
 	why, err := t.try(context.Background(), name)
 	if llm.KindOf(why) == llm.Permanent || errors.Is(why, budget.ErrUnpriced) {
-		name, say = "", fmt.Sprintf("I tried the model %s, and keep the model %s: %s", name, was, why)
+		name, say = "", fmt.Sprintf("I tried the model %s, and keep the model %s: %s", called, was, why)
 	} else if why != nil {
 		say += " I could not try it: " + why.Error()
 	}

@@ -70,6 +70,18 @@ func fallible(t testing.TB) (*world, *weather) {
 	return w, sky
 }
 
+// A name that may mean a model of the server in use as well as another preset's is said to be taken for that one.
+func TestModelInDoubt(t *testing.T) {
+	t.Setenv("MISTRAL_API_KEY", "")
+	w, _ := fallible(t)
+	w.conf.Preset = "llamacpp"
+	_, r := w.ada()
+	r.ask("hello")
+	contains(t, r.ask("/model mistral:8x7b"), "I tried the model mistral:8x7b (not llamacpp:mistral:8x7b), and keep "+
+		"the model rehearsal-paid: call mistral:8x7b: no api key for mistral: MISTRAL_API_KEY is not set")
+	r.finish()
+}
+
 // models are those of all requests, in order; those of a try are in brackets.
 func (w *world) models() string {
 	w.Helper()

@@ -10,7 +10,6 @@ import (
 	"lethe/agent/children"
 	"lethe/agent/home"
 	"lethe/agent/hook"
-	"lethe/agent/llm"
 	"lethe/agent/tools"
 	"lethe/chat"
 	"lethe/life/event"
@@ -83,7 +82,7 @@ func (c *caller) begets() children.Parent {
 // modelOf is the model of a child: its own if it was given one, else its parent's.
 func (c *caller) modelOf(s tools.Child) string {
 	uses := c.State.Stable.Params.Model
-	return llm.Settle(cmp.Or(s.Model, uses), uses, c.cfg.Preset)
+	return c.cfg.Known.Settle(cmp.Or(s.Model, uses), uses, c.cfg.Preset)
 }
 
 // leaveOld leaves the rooms of the oldest children that have nothing to do, so that the

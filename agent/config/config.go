@@ -216,6 +216,8 @@ func Parse(path string, data []byte, into Checked) error {
 	if err := into.Check(); err != nil {
 		return Invalid("", "read %s: %w", path, err)
 	}
+	model := &into.own().Model
+	model.Name = llm.Config{Preset: model.Preset, BaseURL: model.BaseURL, Model: model.Name}.Named()
 	return nil
 }
 

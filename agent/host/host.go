@@ -151,9 +151,8 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	if o.Offline {
 		return h, h.rehearse()
 	}
-	named := cmp.Or(o.Model, settings.Model.Name)
 	conf := llm.Config{
-		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Model: named,
+		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Model: o.Model,
 		Log:           log,
 		AnswerTimeout: settings.Model.AnswerTimeout, Blob: h.blob,
 		// The room is told after some seven seconds, since a person is waiting; the identity goes on trying by itself.
@@ -162,6 +161,11 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
 		},
 	}
+	if o.Preset+o.BaseURL != "" {
+		h.options.Model = conf.Named()
+	}
+	named := cmp.Or(h.options.Model, settings.Model.Name)
+	conf.Model = named
 	h.client, err = llm.New(conf)
 	isNamed := o.Model+conf.Preset+conf.BaseURL+llm.ParseName(named).Preset != ""
 	mayRehearse := o.Rehearse && !isNamed
@@ -174,17 +178,18 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range settings.Model.Fallback {
-		if _, _, err := (llm.Models{Client: h.client}).Of(name); err != nil {
-			log.Warn("a model of model.fallback cannot stand in", "error", err)
-		}
-	}
 	h.Endpoint, h.preset, h.model = h.client.Host(), h.client.Preset().Name, h.client.Preset().Model
 	if cmp.Or(llm.ParseName(named).Model, h.model) == "" {
 		const hint = "name one with --model, or model.name in config.toml"
 		return nil, config.Invalid(hint, "no model is named for %s", h.Endpoint)
 	}
-	return h, h.know(cmp.Or(named, h.model))
+	err = h.know(cmp.Or(named, h.model))
+	for _, name := range settings.Model.Fallback {
+		if _, _, err := (llm.Models{Client: h.client}).Of(h.known.Settle(name, "", h.preset)); err != nil {
+			log.Warn("a model of model.fallback cannot stand in", "error", err)
+		}
+	}
+	return h, err
 }
 
 // know finds out what is known of models; where nobody knows the window of the one in use, the endpoint may.
@@ -196,9 +201,11 @@ func (h *Host) know(model string) error {
 		defer cancel()
 		_, _, models, _ := h.client.Look(ctx)
 		h.known.Learn(h.preset, models)
+		model = h.known.Settle(model, "", h.preset)
+		name := llm.ParseName(model).Model
 		var window int
-		if window, h.limit = h.client.Window(ctx, llm.ParseName(model).Model); window > 0 {
-			h.known.Learn(h.preset, llm.Known{llm.ParseName(model).Model: {Window: window, From: h.Endpoint}})
+		if window, h.limit = h.client.Window(ctx, name); window > 0 {
+			h.known.Learn(h.preset, llm.Known{name: {Window: window, From: h.Endpoint}})
 		}
 		info, _ = h.known.Of(model)
 	}
@@ -264,9 +271,9 @@ func (h *Host) thinking() agent.Thinking {
 		return t
 	}
 	t.Model = llm.Models{Client: h.client}
-	t.Params.Model = llm.Settle(cmp.Or(h.options.Model, settings.Model.Name), "", h.preset)
+	t.Params.Model = h.known.Settle(cmp.Or(h.options.Model, settings.Model.Name), "", h.preset)
 	for _, name := range settings.Model.Fallback {
-		t.Fallback = append(t.Fallback, llm.Settle(name, "", h.preset))
+		t.Fallback = append(t.Fallback, h.known.Settle(name, "", h.preset))
 	}
 	return t
 }
@@ -276,7 +283,7 @@ func (h *Host) limits(id home.Identity) agent.Limits {
 	return agent.Limits{
 		Forgetting: agent.Forgetting{
 			Target: settings.Fade.Target, Parallel: settings.Compactor.Parallel,
-			Model:      llm.Settle(settings.Compactor.Model, "", h.preset),
+			Model:      h.known.Settle(settings.Compactor.Model, "", h.preset),
 			Mechanical: settings.Compactor.Mode == config.ModeMechanical,
 		},
 		ContextLimit: h.Of(id).Limit(), LifeLines: settings.Life.Lines,

@@ -323,6 +323,39 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// A model of the server in use may be called as a preset is: it is asked, and no other provider.
+func TestModelLikeAPreset(t *testing.T) {
+	t.Setenv("MISTRAL_API_KEY", "")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			fmt.Fprint(w, `{"data":[{"id":"qwen3:8b"},{"id":"mistral:7b"}]}`)
+		}
+	}))
+	defer server.Close()
+	for _, test := range []struct {
+		toml string
+		o    Options
+		want string
+	}{
+		{"preset = \"ollama\"\nname = \"mistral:7b\"", Options{}, "ollama:mistral:7b"},
+		{"preset = \"ollama\"\nname = \"mistral:unlisted\"", Options{}, "ollama:mistral:unlisted"},
+		{"name = \"gpt-5.1\"", Options{Preset: "ollama", Model: "mistral:unlisted"}, "ollama:mistral:unlisted"},
+		{"preset = \"ollama\"", Options{Model: "mistral:7b"}, "ollama:mistral:7b"},
+		{"preset = \"ollama\"", Options{Model: "mistral:unlisted"}, "mistral:unlisted"},
+		{"preset = \"ollama\"\nfallback = [\"mistral:7b\"]", Options{Model: "qwen3:8b"}, "qwen3:8b ollama:mistral:7b"},
+	} {
+		var s config.Settings
+		toml := fmt.Sprintf("[model]\nbase_url = %q\n%s", server.URL+"/v1", test.toml)
+		lethetest.Must(t, config.Parse("config.toml", []byte(toml), &s))
+		h, err := New(home.Home{Dir: t.TempDir()}, s, test.o)
+		lethetest.Must(t, err)
+		thinking := h.thinking()
+		if got := strings.Join(append([]string{thinking.Params.Model}, thinking.Fallback...), " "); got != test.want {
+			t.Errorf("%+v asks %s", test, got)
+		}
+	}
+}
+
 // The program of docs/embed.md compiles, and the JSON there is a Reply.
 func TestDocumented(t *testing.T) {
 	lethetest.Unraced(t)

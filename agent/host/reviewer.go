@@ -11,7 +11,6 @@ import (
 	"lethe/agent/children"
 	"lethe/agent/home"
 	"lethe/agent/hook"
-	"lethe/agent/llm"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
 )
@@ -36,7 +35,7 @@ func (h *Host) review(id home.Identity, c *agent.Config) error {
 		c.Tools = tools.Config{Bash: tools.BashOff, Secrets: c.Tools.Secrets, Ask: c.Tools.Ask,
 			Only: []string{"SAY", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "UNCOMPACT", "RECALL", "COMPACT"}}
 		if reviewer.Model != "" && !h.Offline {
-			c.Params.Model = llm.Settle(reviewer.Model, "", h.preset)
+			c.Params.Model = h.known.Settle(reviewer.Model, "", h.preset)
 		}
 	}
 	return nil

@@ -68,14 +68,49 @@ func ParseName(s string) (n Name) {
 	return n
 }
 
-// Settle returns the form of a name that is kept. A name without a preset takes the preset of the model in use.
-// The configured preset is left out. A preset alone stands for its default model. "" stays "".
-func Settle(name, inUse, configured string) string {
+// Named returns Model as ParseName reads it. Beside an address, or a preset that needs no key, mistral:7b is a model
+// of that server, unless the table knows it as one of the preset mistral.
+func (conf Config) Named() string {
+	server, err := conf.Chosen()
+	isBeside := conf.Preset+conf.BaseURL != "" && err == nil
+	if isBeside && table().doubts(server, conf.Model) {
+		return server.Name + ":" + conf.Model
+	}
+	return conf.Model
+}
+
+// doubts reports whether a name that begins with a preset may as well mean a model of another server, which needs no key
+// and takes models of any name.
+func (k Known) doubts(server PresetInfo, name string) bool {
+	n := ParseName(name)
+	_, isKnown := k[n.Preset+":"+n.Model]
+	isOther := n.Preset != "" && n.Preset != server.Name && n.Model != ""
+	return isOther && !isKnown && !server.KeyRequired
+}
+
+// Doubt returns how to name the model of the server in use that name may mean as well; "" where it cannot.
+func (k Known) Doubt(name, inUse, configured string) string {
+	server, found := Preset(cmp.Or(ParseName(inUse).Preset, configured))
+	if found && k.doubts(server, name) {
+		return server.Name + ":" + name
+	}
+	return ""
+}
+
+// Settle returns the form of a name that is kept. A name without a preset, or of a model that k knows of the server in
+// use, takes the preset in use. The configured preset is left out. A preset alone stands for its default model. ""
+// stays "".
+func (k Known) Settle(name, inUse, configured string) string {
 	n := ParseName(name)
 	if name == "" {
 		return ""
 	}
-	n.Preset = cmp.Or(n.Preset, ParseName(inUse).Preset)
+	uses := ParseName(inUse).Preset
+	own := Name{Preset: cmp.Or(uses, configured), Model: Name{Preset: n.Preset, Model: n.Model}.String()}
+	if _, isOwn := k[own.String()]; isOwn {
+		n.Preset, n.Model = own.Preset, own.Model
+	}
+	n.Preset = cmp.Or(n.Preset, uses)
 	if n.Model == "" {
 		preset, _ := Preset(cmp.Or(n.Preset, configured))
 		n.Model = preset.Model

@@ -76,9 +76,47 @@ func TestSettle(t *testing.T) {
 		{"ollama:mistral:7b", "qwen3", "ollama", "ollama:mistral:7b"},
 		{"ollama:qwen3:8b", "openai:m", "ollama", "qwen3:8b"},
 	} {
-		got := Settle(c.name, c.inUse, c.configured)
-		if got != c.want || Settle(got, "", c.configured) != got {
+		got := Known{}.Settle(c.name, c.inUse, c.configured)
+		if got != c.want || (Known{}).Settle(got, "", c.configured) != got {
 			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// A model of a server without keys may be called as a preset is: beside that server's preset or address the name means
+// it, and while that server is in use, if it lists the name. The table's models are always those of their presets.
+func TestNamesLikePresets(t *testing.T) {
+	const opus, small = "anthropic:claude-opus-5-5", "mistral:mistral-small-latest"
+	for conf, want := range map[[3]string]string{
+		{"ollama", "", "mistral:7b"}:            "ollama:mistral:7b",
+		{"ollama", "", "mistral:7b@high"}:       "ollama:mistral:7b@high",
+		{"ollama", "", "ollama:mistral:7b"}:     "ollama:mistral:7b",
+		{"ollama", "", "qwen3:8b"}:              "qwen3:8b",
+		{"ollama", "", opus}:                    opus,
+		{"ollama", "", small + "@low"}:          small + "@low",
+		{"", "http://gw.test/v1", "mistral:7b"}: "custom:mistral:7b",
+		{"", "", "mistral:7b"}:                  "mistral:7b",
+		{"openai", "", "mistral:a-new-one"}:     "mistral:a-new-one",
+		{"nonsense", "", "mistral:7b"}:          "mistral:7b",
+		{"lmstudio", "", "anthropic:"}:          "anthropic:",
+	} {
+		if got := (Config{Preset: conf[0], BaseURL: conf[1], Model: conf[2]}).Named(); got != want {
+			t.Errorf("%q means %s, want %s", conf, got, want)
+		}
+	}
+	known := Know("ollama")
+	known.Learn("ollama", Known{"mistral:7b": {}, "qwen3:8b": {}})
+	for _, c := range []struct{ name, inUse, want, doubt string }{
+		{"mistral:7b", "qwen3:8b", "ollama:mistral:7b", ""},
+		{"mistral:7b@low", "ollama:mistral:7b", "ollama:mistral:7b@low", ""},
+		{"mistral:8x7b", "qwen3:8b", "mistral:8x7b", "ollama:mistral:8x7b"},
+		{"anthropic:claude-x", "qwen3:8b", "anthropic:claude-x", "ollama:anthropic:claude-x"},
+		{opus, "qwen3:8b", opus, ""},
+		{"mistral:7b", "openai:gpt-5.1", "mistral:7b", ""},
+	} {
+		got := known.Settle(c.name, c.inUse, "ollama")
+		if doubt := known.Doubt(got, c.inUse, "ollama"); got != c.want || doubt != c.doubt {
+			t.Errorf("%+v: %s, in doubt %q", c, got, doubt)
 		}
 	}
 }

@@ -149,8 +149,8 @@ func (conf Config) Chosen() (p PresetInfo, err error) {
 	return p, fmt.Errorf("use preset %q: unknown, want one of %s", name, strings.Join(Presets(), ", "))
 }
 
-// misnamed refuses the name of a model that seems meant for another preset: behind a misspelt preset, or known as a model
-// of that one alone. A server without a key may have models of any name.
+// misnamed refuses the name of a model that seems meant for another preset: behind a misspelt preset, or known, with the
+// words that follow or without, as a model of that one alone. A server without a key may have models of any name.
 func (p PresetInfo) misnamed(model string) error {
 	word, _, hasWord := strings.Cut(model, ":")
 	isNamed := model == "" || ParseName(model).Preset != ""
@@ -166,7 +166,7 @@ func (p PresetInfo) misnamed(model string) error {
 	for known := range table() {
 		preset, name, _ := strings.Cut(known, ":")
 		switch {
-		case !strings.HasPrefix(name, model):
+		case name != model && !strings.HasPrefix(name, model+"-"):
 		case preset == p.Name:
 			return nil
 		default:

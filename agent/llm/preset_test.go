@@ -146,7 +146,7 @@ func TestNamesOfAnotherPreset(t *testing.T) {
 	for _, conf := range []Config{
 		{Model: "deepseek-flash", Key: "k"}, {Model: "new-model", Key: "k"}, {Preset: "ollama", Model: "mixtral:8x7b"},
 		{Model: "anthropic:claude-opus-5-5", Key: "k"}, {BaseURL: "https://gw.test", Model: "claude"},
-		{Preset: "openrouter", Model: "mistralai/mixtral-8x7b:free", Key: "k"},
+		{Preset: "openrouter", Model: "mistralai/mixtral-8x7b:free", Key: "k"}, {Preset: "openai", Model: "m", Key: "k"},
 	} {
 		client, err := New(conf)
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/host"
-	"lethe/agent/llm"
 	"lethe/agent/prompt"
 	"lethe/bridge/report"
 	"lethe/bridge/terminal"
@@ -87,7 +86,7 @@ func runContext(ctx context.Context, app *cli.App, id home.Identity, options con
 // showCost prints the price of the next request with a model; "" is the identity's own.
 func showCost(app *cli.App, id home.Identity, now report.Context, model string) error {
 	has := now.State.Stable.Params.Model
-	model = llm.Settle(cmp.Or(model, has), has, app.Preset())
+	model = app.Known().Settle(cmp.Or(model, has), has, app.Preset())
 	cost := prompt.CostOf(now.State, now.Parts, app.Known(), model, time.Now())
 	both := struct {
 		prompt.Parts

@@ -188,7 +188,7 @@ func (app *App) OfferedModels() (names []string) {
 	}
 	for name := range app.Known() {
 		if llm.ParseName(name).Preset == preset {
-			names = append(names, llm.Settle(name, "", preset))
+			names = append(names, llm.Known(nil).Settle(name, "", preset))
 		}
 	}
 	slices.Sort(names)

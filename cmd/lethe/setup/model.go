@@ -80,7 +80,7 @@ func kept(model llm.Name) string {
 		model.Preset = ""
 		return model.String()
 	}
-	return llm.Settle(model.String(), "", model.Preset)
+	return llm.Known(nil).Settle(model.String(), "", model.Preset)
 }
 
 // modelsHere returns the models of servers that run on this machine, ten at most. Nobody but a person chooses one.
