@@ -1,0 +1,171 @@
+// Package shape strikes secrets out of text by their shape: keys of well-known services, private keys, tokens in URLs
+// and headers.
+//
+//	s := shape.New(key, settings.Allow)
+//	text, found := s.Strike("AKIA…") // "[secret 3f9a: aws access token, 20 characters]"
+//	shape.Marked(text)               // true
+//
+// A mark names the secret by four digits of a hash under a key of the home, so that people can allow the secret and
+// nobody can guess it. The rules are gitleaks' and rules.toml; they are read when a text first holds what may be a
+// secret. Strike a text whole: of a secret that is cut in two it knows neither half.
+package shape
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Striker strikes the secrets of a home. A nil one strikes nothing. It is safe for concurrent use.
+type Striker struct {
+	key   []byte
+	allow []string
+}
+
+// Found is a secret that was struck.
+type Found struct {
+	ID    string // the digits that allow it
+	Kind  string // "aws access token"
+	At    int    // of its first place in the text, in bytes
+	Runes int    // its length
+}
+
+// Mark returns the text that stands in the secret's place.
+func (f Found) Mark() string {
+	return fmt.Sprintf("[secret %s: %s, %d characters]", f.ID, f.Kind, f.Runes)
+}
+
+var mark = regexp.MustCompile(`\[secret [0-9a-f]{4}: [0-9a-z ]{1,60}, \d{1,6} characters\]`)
+
+// Marked reports whether a text holds a mark.
+func Marked(text string) bool { return strings.Contains(text, "[secret ") && mark.MatchString(text) }
+
+// New returns a Striker whose marks are made with key. Secrets whose digits are in allow stay.
+func New(key []byte, allow []string) *Striker { return &Striker{key, allow} }
+
+// Strike returns text with a mark in the place of each secret, and the secrets in the order of their first places. No
+// secret that it found stands anywhere in the result; a result that is struck again stays as it is.
+func (s *Striker) Strike(text string) (string, []Found) {
+	if s == nil {
+		return text, nil
+	}
+	places := places(text)
+	if len(places) == 0 {
+		return text, nil
+	}
+	var found []Found
+	var pairs []string // for a Replacer, which takes the first of those that fit
+	known := map[string]bool{}
+	for _, place := range places {
+		secret := text[place.from:place.to]
+		if known[secret] {
+			continue
+		}
+		known[secret] = true
+		f := Found{ID: s.id(secret), Kind: place.kind, At: place.from, Runes: utf8.RuneCountInString(secret)}
+		if !slices.Contains(s.allow, f.ID) {
+			found = append(found, f)
+			pairs = append(pairs, secret, f.Mark())
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(text), found
+}
+
+func (s *Striker) id(secret string) string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte(secret))
+	return hex.EncodeToString(mac.Sum(nil)[:2])
+}
+
+// place is a secret in a text.
+type place struct {
+	from, to int
+	kind     string
+}
+
+// places returns the secrets of a text, in order. Those that overlap are one.
+func places(text string) []place {
+	var all []place
+	for _, part := range parts(text) {
+		for rule, windows := range hits(text, part) {
+			for _, window := range windows {
+				all = append(all, rule.find(text, window)...)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to), cmp.Compare(a.kind, b.kind))
+	})
+	apart := all[:0]
+	for _, next := range all {
+		last := len(apart) - 1
+		if last >= 0 && next.from < apart[last].to {
+			apart[last].to = max(apart[last].to, next.to)
+		} else {
+			apart = append(apart, next)
+		}
+	}
+	return apart
+}
+
+// A secret has a run of at least mixed bytes of keys with a digit, or of letters without one.
+const (
+	mixed   = 14
+	letters = 20
+)
+
+// A key word stands at most before bytes before the run, or within after bytes behind it.
+const (
+	before = 256
+	after  = 64
+)
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// inKey has the bytes that keys consist of.
+var inKey = func() (in [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+/=.~:%|@!$?&") {
+		in[c] = true
+	}
+	return in
+}()
+
+// parts returns the parts of a text, apart, in which a secret may stand.
+func parts(text string) (all []span) {
+	for from := 0; from < len(text); {
+		if !inKey[text[from]] {
+			from++
+			continue
+		}
+		to, digit := from, false
+		for to < len(text) && inKey[text[to]] {
+			digit = digit || text[to]-'0' < 10
+			to++
+		}
+		least := letters
+		if digit {
+			least = mixed
+		}
+		if to-from >= least {
+			all = join(all, span{max(0, from-before), min(len(text), to+after)})
+		}
+		from = to
+	}
+	return all
+}
+
+// join appends a span to spans in order, to the last one if they touch.
+func join(all []span, next span) []span {
+	if last := len(all) - 1; last >= 0 && next.from <= all[last].to {
+		all[last].to = max(all[last].to, next.to)
+		return all
+	}
+	return append(all, next)
+}
