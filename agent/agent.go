@@ -183,7 +183,7 @@ func (a *Agent) wakes() wake.Config {
 }
 
 // renewIfDue begins the first epoch of a life, or another one if the parameters are others, the tools by the settings,
-// or a server dropped parts of requests. Tools and texts of another version wait for the next epoch: each update would
+// or a server dropped parts of requests, or something was adopted. Tools and texts of another version wait for the next epoch: each update would
 // cost the cache.
 func (a *Agent) renewIfDue() error {
 	state, why := a.view.State, "settings"
@@ -192,6 +192,8 @@ func (a *Agent) renewIfDue() error {
 		why = "boot"
 	} else if state.Short { // somebody may have mended the server
 		state.Window, state.Short = 0, false
+	} else if !state.ShowsAdopted() {
+		why = "adopted"
 	} else if a.thinker.offersOthers() {
 		why = "tools"
 	} else if a.thinker.wanted() == state.Stable.Params {

@@ -70,7 +70,8 @@ func (t *thinker) Hint(why string, hits []recall.Hit) error {
 // indexIfFaded tells the indexer of news, unless nothing can have faded: a compaction and a person's edit begin
 // another epoch, and a fork begins with what its ancestor had faded.
 func (t *thinker) indexIfFaded() {
-	if t.State.Epoch > 0 || len(t.State.Faded) > 0 {
+	hasPast := len(t.State.Faded) > 0 || len(t.State.Adopted) > 0
+	if t.State.Epoch > 0 || hasPast {
 		t.indexer.Stale()
 	}
 }

@@ -249,6 +249,7 @@ func overtaken(by int) string {
 type Listing struct {
 	Ref      blobs.Ref
 	From, To int
+	Source   string    // the agent that it was adopted from, which has no entries here; "" if it is the life's own
 	At       time.Time // the time of its newest entry; zero if unknown
 	// Overtaken is the last entry that corrects the range, or 0; see Context.Overtaken.
 	Overtaken int
@@ -262,13 +263,16 @@ func (l Listing) String() string {
 	if !l.At.IsZero() {
 		at = ", " + l.At.UTC().Format(listingTime)
 	}
-	gist := cmp.Or(blobs.Gist(l.Ref.Gist), "…")
-	return fmt.Sprintf("hash=%s gist=%s (e%d..e%d%s%s)", l.Ref.Hash, gist, l.From, l.To, at, overtaken(l.Overtaken))
+	gist, from := cmp.Or(blobs.Gist(l.Ref.Gist), "…"), fmt.Sprintf("e%d..e%d", l.From, l.To)
+	if l.Source != "" {
+		from = "from " + l.Source
+	}
+	return fmt.Sprintf("hash=%s gist=%s (%s%s%s)", l.Ref.Hash, gist, from, at, overtaken(l.Overtaken))
 }
 
 var listingLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) ` +
-		`\(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?(?:, overtaken by e(\d+))?\)$`)
+		`\((?:e(\d+)\.\.e(\d+)|from ([^ ,()]+))(?:, ([-0-9: ]+))?(?:, overtaken by e(\d+))?\)$`)
 })
 
 // ReadCard returns the ranges that the body of a card lists, oldest first. They
@@ -276,11 +280,11 @@ var listingLine = sync.OnceValue(func() *regexp.Regexp {
 func ReadCard(body []byte) []Listing {
 	var out []Listing
 	for _, match := range listingLine().FindAllStringSubmatch(string(body), -1) {
-		listing := Listing{Ref: blobs.Ref{Hash: match[1], Gist: match[2]}}
+		listing := Listing{Ref: blobs.Ref{Hash: match[1], Gist: match[2]}, Source: match[5]}
 		listing.From, _ = strconv.Atoi(match[3]) // digits, by the pattern
 		listing.To, _ = strconv.Atoi(match[4])
-		listing.At, _ = time.Parse(listingTime, match[5])
-		listing.Overtaken, _ = strconv.Atoi(match[6])
+		listing.At, _ = time.Parse(listingTime, match[6])
+		listing.Overtaken, _ = strconv.Atoi(match[7])
 		out = append(out, listing)
 	}
 	return out

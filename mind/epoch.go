@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"lethe/blobs"
@@ -76,11 +77,11 @@ func (s *State) Renew(in Inputs) {
 	s.Stable.withhold(s.Live, s.Next)
 }
 
-// Open renders the user message that opens the epoch: open questions, faded ranges, oldest first, the pins and, in the
+// Open renders the user message that opens the epoch: open questions, what was adopted, faded ranges, oldest first, the pins and, in the
 // default order, MEMORY and the lines of LIFE. Without lines of LIFE it names the file and the day on which the epoch
 // began.
 func (s *State) Open(memory string, life []string, began time.Time) {
-	s.Stable.Past = pastHeader + s.stillOpen(s.Context) + "\n" + s.Forgotten()
+	s.Stable.Past = pastHeader + s.stillOpen(s.Context) + s.Inheritance.text() + "\n" + s.Forgotten()
 	if s.Stable.Params.Order != OrderTail {
 		s.Stable.Past += "\n" + Notes(memory, life)
 	}
@@ -89,6 +90,9 @@ func (s *State) Open(memory string, life []string, began time.Time) {
 			"context began " + began.UTC().Format(time.DateOnly)
 	}
 }
+
+// ShowsAdopted reports whether the requests of this epoch list all that was adopted.
+func (s *State) ShowsAdopted() bool { return strings.Contains(s.Stable.Past, s.Inheritance.text()) }
 
 // NextParams returns the parameters of the next epoch: of each, the configured value, else the
 // life's present one, else the default. A model that a person chose with /model stays until

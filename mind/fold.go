@@ -15,7 +15,7 @@
 // The files read downwards, each uses only later ones: fold and fold_* apply the
 // events, outbox owes lines, and source makes entries of texts; amend, edit and view
 // take a person's edits and show the context; fork and epoch make other states and snapshots; state is the
-// State, and question, children, turn, context, talk, alarms and knowledge are
+// State, and question, children, turn, context, talk, alarms, knowledge and adopted are
 // its parts; section, stable, prompt, entry, reply and text render.
 package mind
 
@@ -106,6 +106,12 @@ func (s *State) apply(ev event.Event, from source) error {
 		s.Custody, s.Moved = ev.Custody, true
 	case event.Received:
 		s.Custody, s.Moved = ev.Custody, false
+	case event.Shelved:
+		if len(from.bodies) == 0 {
+			return errors.New("no list")
+		}
+		s.inherit(Source{ev.Agents, from.lastRef()})
+	case event.Adopted: // the list behind it tells
 	case event.Fade, event.Epoch, event.Stopped: // Restore reads the snapshot of an epoch, with its faded ranges
 	case event.Sealed, event.Erased, event.Labelled: // about the log, not the mind
 	default:

@@ -147,7 +147,7 @@ type subject struct {
 }
 
 var headPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^◆\s+(context|system|past|pins|memory|life|end` +
+	return regexp.MustCompile(`^◆\s+(context|system|past|adopted|pins|memory|life|end` +
 		`|e(\d+)(?:\.\.e\d+|\.(\d+)\s+(?:call|result))?)(?:[:\s]|$)`)
 })
 

@@ -25,6 +25,12 @@ func (from source) ref() Ref {
 	return Ref{Hash: from.bodies[0].Hash, Short: from.Refs[0].Hash, Gist: from.Refs[0].Gist}
 }
 
+// lastRef returns the last ref of a line.
+func (from source) lastRef() Ref {
+	last := len(from.bodies) - 1
+	return Ref{Hash: from.bodies[last].Hash, Short: from.Refs[last].Hash, Gist: from.Refs[last].Gist}
+}
+
 // files returns the tags of the files that are sent with a line, each on a line of its own.
 func (from source) files() (tags string) {
 	for _, ref := range from.Refs {

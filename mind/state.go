@@ -37,6 +37,8 @@ type State struct {
 
 	Ancestors []Ancestor `json:"ancestors,omitempty"` // the lives that a fork descends from, oldest first
 
+	Inheritance // what was adopted
+
 	Custody int  `json:"custody,omitempty"` // times that the life was handed over to another home
 	Moved   bool `json:"moved,omitempty"`   // the life goes on in another home
 

@@ -223,6 +223,9 @@ func (m *mapping) tellCost(e event.Event) {
 		m.usage(e.Tokens, Event{Why: e.On, Bill: Bill{Calls: e.Calls}})
 	case event.Fade:
 		m.fade(e)
+	case event.Shelved:
+		last := len(m.bodies) - 1
+		m.add(Event{Type: Noted, Why: "adopted"}).text(m.line.Refs[last].Gist, maxText, m.hash(last))
 	}
 }
 

@@ -206,7 +206,7 @@ func (s *Stream) read() error {
 func (s *Stream) bodies(line life.Event) []mind.Body {
 	out := make([]mind.Body, len(line.Refs))
 	for i, r := range line.Refs {
-		if line.Kind == "fade" { // its texts are not told
+		if line.Kind == "fade" || line.Kind == "adopted" { // its texts are not told
 			break
 		}
 		b, err := s.store.Find(r.Hash)

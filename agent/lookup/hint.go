@@ -157,5 +157,6 @@ func Compose(s *mind.State, store *blobs.Store, hits []recall.Hit) (text string,
 // Listing is the line that names a hit, as cards list what they stand for.
 func Listing(store *blobs.Store, h recall.Hit) string {
 	ref := blobs.Ref{Hash: store.Short(h.Hash), Gist: h.Gist}
-	return mind.Listing{Ref: ref, From: h.From, To: h.To, At: h.At, Overtaken: h.Overtaken}.String()
+	listing := mind.Listing{Ref: ref, From: h.From, To: h.To, Source: h.Source, At: h.At, Overtaken: h.Overtaken}
+	return listing.String()
 }

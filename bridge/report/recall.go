@@ -77,7 +77,7 @@ func moment(what, text string, now time.Time) (time.Time, error) {
 // Match is one original that fits.
 type Match struct {
 	recall.Hit
-	From string `json:"from"` // first and last entry
+	From string `json:"from"` // first and last entry; "" if it was adopted
 	To   string `json:"to"`
 }
 
@@ -130,7 +130,11 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 	}
 	recall.NewerFirst(found.Hits, state.Overtaken)
 	for _, hit := range found.Hits {
-		result.Matches = append(result.Matches, Match{hit, fmt.Sprintf("e%d", hit.From), fmt.Sprintf("e%d", hit.To)})
+		match := Match{Hit: hit}
+		if hit.Source == "" {
+			match.From, match.To = mind.EntryID(hit.From), mind.EntryID(hit.To)
+		}
+		result.Matches = append(result.Matches, match)
 	}
 	return result, nil
 }

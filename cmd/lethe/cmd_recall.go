@@ -117,8 +117,12 @@ func writeMatch(out io.Writer, app *cli.App, match report.Match) {
 	if match.Overtaken != 0 {
 		where = append(where, fmt.Sprintf("overtaken by e%d", match.Overtaken))
 	}
-	fmt.Fprintf(out, "%s  %s  %s..%s  %s\n",
-		app.Look.Store.Short(match.Hash), console.Clock(match.At), match.From, match.To, strings.Join(where, ", "))
+	entries := match.From + ".." + match.To
+	if match.Source != "" {
+		entries = "from " + match.Source
+	}
+	fmt.Fprintf(out, "%s  %s  %s  %s\n",
+		app.Look.Store.Short(match.Hash), console.Clock(match.At), entries, strings.Join(where, ", "))
 	fmt.Fprintln(out, console.Indented("    ", match.Gist))
 	if shown := match.Shown(); shown != "" {
 		fmt.Fprintln(out, console.Indented("    | ", shown))

@@ -76,7 +76,7 @@ func (q Query) candidate(doc index.Doc, blob blobs.Blob) candidate {
 	facts := text.FactsOf(body)
 	made := candidate{
 		Hit: Hit{
-			Hash: doc.Hash, From: facts.From, To: facts.To, Gist: blob.Gist,
+			Hash: doc.Hash, From: facts.From, To: facts.To, Gist: blob.Gist, Source: facts.Source,
 			Rooms: facts.Rooms, Tools: facts.Tools, Kinds: facts.Kinds,
 		},
 		body: body, about: text.About(blob.Meta),

@@ -33,7 +33,7 @@ func Contents(body string) (list []string, said string) {
 			if len(words) > contentsRunes {
 				words = append(words[:contentsRunes-1], '…')
 			}
-			list = append(list, fmt.Sprintf("%d e%d %s %s", runes, section.Entry, what, string(words)))
+			list = append(list, fmt.Sprintf("%d %s %s %s", runes, section.Name(), what, string(words)))
 			break
 		}
 	}

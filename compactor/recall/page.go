@@ -69,7 +69,7 @@ func (p *page) share(from int) (to int) {
 		size += next.size
 	}
 	share := 1.0
-	isReply := first.Kind == "reply"
+	isReply := first.Kind == "reply" || first.Thought
 	byAgent := first.Message != nil && first.Agent
 	switch {
 	case isReply, byAgent:

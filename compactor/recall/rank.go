@@ -153,6 +153,8 @@ func (r *ranker) whole(i int) float64 {
 	for k, other := range r.c {
 		lines := r.pages[k].lines
 		switch {
+		case other.Source != "":
+			continue // it stands by itself
 		case other.To+1 == r.c[i].From:
 			lines = lines[max(0, len(lines)-linesBefore):]
 		case other.From == r.c[i].To+1:

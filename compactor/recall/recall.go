@@ -70,6 +70,7 @@ type Hit struct {
 	From, To int        `json:"-"`  // its entries, both included
 	At       time.Time  `json:"at"` // when the last of it was said
 	Gist     string     `json:"gist"`
+	Source   string     `json:"source,omitempty"` // the agent that it was adopted from; it has no entries then
 	Rooms    []string   `json:"rooms,omitempty"`
 	Tools    []string   `json:"tools,omitempty"`
 	Kinds    []string   `json:"kinds,omitempty"`

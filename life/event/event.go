@@ -319,6 +319,27 @@ type Labelled struct {
 	Label string `life:"label,must"`
 }
 
+// Adopted records a session that another agent had kept, or a part of one. Its last ref is the original; the others are
+// pictures that stand in it.
+type Adopted struct {
+	Agent   string    `life:"agent,must"`
+	Session string    `life:"session"`
+	Parent  string    `life:"parent,opt"` // the session that it was forked from
+	File    string    `life:"file"`       // within the agent's store
+	From    time.Time `life:"from,opt"`   // of the first entry
+	To      time.Time `life:"to,opt"`     // of the last entry
+	Entries int       `life:"entries"`
+	Size    int64     `life:"size,opt"`    // of the file, in bytes, if all of it has been adopted
+	Changed time.Time `life:"changed,opt"` // the file's time then
+}
+
+// Shelved puts a list of what was adopted from agents into the prompt, in the place of earlier lists of these. Its last
+// ref is the list, the others are the lists of months that are new in it.
+type Shelved struct {
+	Agents   []string `life:"agent"`
+	Sessions int      `life:"sessions"`
+}
+
 // Notice is a line of the harness, and its rooms. Without Say it has no line.
 type Notice struct {
 	Say string `life:"say,opt"`
@@ -340,7 +361,7 @@ func init() {
 	for _, e := range []Event{
 		Boot{}, Joined{}, Left{}, Inbound{}, Asked{}, Run{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{},
 		Note{}, Hint{}, Error{}, Paused{}, Model{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{},
-		Sealed{}, Moved{}, Received{}, Erased{}, Labelled{},
+		Sealed{}, Moved{}, Received{}, Erased{}, Labelled{}, Adopted{}, Shelved{},
 	} {
 		t := reflect.TypeOf(e)
 		kinds[kind(t)] = t

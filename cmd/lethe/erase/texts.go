@@ -42,7 +42,7 @@ var (
 
 // refs are the two spellings of a ref, with its gist.
 var refs = []func() *regexp.Regexp{
-	lazily(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \(e\d+\.\.e\d)`),
+	lazily(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \((?:e\d+\.\.e\d|from ))`),
 	lazily(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`),
 }
 

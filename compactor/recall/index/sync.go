@@ -113,7 +113,7 @@ const mostJoined = 1 << 13
 
 // hashAt returns the hash of the ref at an index, in a list; an empty one if there is no such ref.
 func hashAt(refs []blobs.Ref, i int) []string {
-	if i >= len(refs) {
+	if i < 0 || i >= len(refs) {
 		return nil
 	}
 	return []string{refs[i].Hash}
@@ -152,6 +152,8 @@ func (p *pass) named(line life.Event) (refs []string) {
 		if ok && !isCard {
 			p.fades = append(p.fades, hashAt(line.Refs, 0)...)
 		}
+	case "adopted":
+		refs = hashAt(line.Refs, len(line.Refs)-1)
 	case "note":
 		note, ok := event.As[event.Note](line)
 		if ok && note.Why == "edit" { // it names the lines that the edit took out of entries that stay
@@ -174,7 +176,8 @@ func (p *pass) named(line life.Event) (refs []string) {
 // the context, or, with cards, a fork begins with them.
 func (p *pass) faded(ref string, cards bool) (out []string) {
 	var state struct {
-		Faded []mind.Range `json:"faded"`
+		Faded   []mind.Range  `json:"faded"`
+		Adopted []mind.Source `json:"adopted"`
 	}
 	b, err := p.store.Find(ref)
 	if err == nil {
@@ -188,6 +191,11 @@ func (p *pass) faded(ref string, cards bool) (out []string) {
 			out = append(out, original)
 		} else if cards {
 			out = append(out, p.listed(original, max(1, past.Tier))...)
+		}
+	}
+	for _, source := range state.Adopted {
+		if cards {
+			out = append(out, p.listed(source.List.Hash.String(), 2)...)
 		}
 	}
 	return out

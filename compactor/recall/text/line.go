@@ -53,7 +53,7 @@ func (s *Section) Lines(body string) iter.Seq[Line] {
 			return
 		}
 		var said *Message
-		thought := false
+		thought := s.thought
 		for at := s.from; at < s.to; {
 			raw, next := s.line(body, at)
 			begins := raw == "<reasoning>" && at == s.from

@@ -3,8 +3,10 @@ package text
 import (
 	"cmp"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/blobs"
@@ -28,9 +30,15 @@ type Section struct {
 	Entry, Call int    // e12 is 12, 0; e12.3 is 12, 3
 	Room        string // of inbound
 	Tool        string // of a call and its result
+	Source      string // the agent that it was adopted from; such a section has the number of no entry
 	Ref         string // address of the blob with the entry or the result
-	from, to    int    // bytes of its text in the body
+	name        string // a12, if it was adopted
+	thought     bool
+	from, to    int // bytes of its text in the body
 }
+
+// Name returns the number of the section's entry, such as e12, or a12 if it was adopted.
+func (s *Section) Name() string { return cmp.Or(s.name, mind.EntryID(s.Entry)) }
 
 const header = "◆ "
 
@@ -65,7 +73,7 @@ func Sections(body string) iter.Seq[*Section] {
 				switch {
 				case section.Kind == "call":
 					call = section
-				case section.Kind == "result" && section.Entry == call.Entry:
+				case section.Kind == "result" && section.Source == "" && section.Entry == call.Entry:
 					if section.Call == call.Call {
 						section.Tool = call.Tool
 					}
@@ -87,7 +95,14 @@ func readHeader(line string) (section Section, ok bool) {
 		return section, false
 	}
 	rest, ref, _ := strings.Cut(rest, "◱hash=")
-	words := append(strings.Fields(rest), "", "", "")
+	words := append(strings.Fields(rest), "", "", "", "")
+	if kind, adopted := adoptedKinds[words[1]]; adopted && adoptedName().MatchString(words[0]) {
+		section = Section{Kind: kind, Source: words[2], name: words[0], thought: words[1] == "thought"}
+		if isTool := words[1] == "call" || words[1] == "result"; isTool && words[3] != "-" {
+			section.Tool = words[3]
+		}
+		return section, true
+	}
 	entry, call, err := mind.ParseID(words[0])
 	if err != nil {
 		return section, true
@@ -106,8 +121,19 @@ func readHeader(line string) (section Section, ok bool) {
 	return section, true
 }
 
+// adoptedKinds are the kinds of sections that other agents' sessions have, each with the kind as which it is read.
+var adoptedKinds = map[string]string{
+	"said": mind.Inbound, "thought": mind.Note, "call": "call", "result": "result", "memory": mind.Note,
+	"summary": mind.Note, "harness": mind.Hint, "source": mind.Hint, // these two say nothing
+}
+
+var adoptedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^a\d+$`) })
+
 // copied stands in results of UNCOMPACT: the headers of another original, escaped.
-const copied = "\n◰4 e"
+const (
+	copied        = "\n◰4 e"
+	copiedAdopted = "\n◰4 a"
+)
 
 // silent reports whether a section only repeats what stands in other originals:
 // hints, what RECALL found, an original that UNCOMPACT showed. A copy would
@@ -118,7 +144,7 @@ func (s *Section) silent(body string) bool {
 	case s.Kind == "hint" || s.Tool == "RECALL":
 		return true
 	case s.Tool == "UNCOMPACT":
-		return s.Kind == "call" || strings.Contains(content, copied)
+		return s.Kind == "call" || strings.Contains(content, copied) || strings.Contains(content, copiedAdopted)
 	}
 	pins := strings.HasPrefix(content, "Your list of pins is full") || strings.HasPrefix(content, "No longer pinned")
 	return s.Kind == "note" && pins
@@ -161,6 +187,7 @@ func SegmentOf(at, size int) int {
 type Facts struct {
 	From, To            int      // entries; 0 where no header names one
 	Rooms, Tools, Kinds []string // each once, in order of appearance
+	Source              string   // the agent that it was adopted from
 	Times                        // of the lines that have one
 }
 
@@ -184,6 +211,7 @@ const maxFacts = 100
 func FactsOf(body string) Facts {
 	var facts Facts
 	for section := range Sections(body) {
+		facts.Source = cmp.Or(facts.Source, section.Source)
 		if section.Entry > 0 {
 			facts.From = cmp.Or(facts.From, section.Entry)
 			facts.From, facts.To = min(facts.From, section.Entry), max(facts.To, section.Entry)
