@@ -33,6 +33,8 @@ type Piece struct {
 	Changed time.Time
 	kind    string // the word of its pattern
 	rank    int    // of its pattern
+
+	unchanged bool // it is passed over
 }
 
 // The words for files of which a source need not know more.
@@ -109,6 +111,8 @@ type Media struct {
 type Sink interface {
 	Session(Session) error
 	Entry(Entry) error
+	// Read tells that a file has been read to its end. It does not tell so of a database, which has other files beside it.
+	Read(Piece) error
 }
 
 // Options are what a run may use beside the store.
@@ -122,6 +126,8 @@ type Options struct {
 	Only string
 	// Known reports whether an earlier run has taken the entry with a key.
 	Known func(key uint64) bool
+	// Parent returns the session that one of an earlier run was forked from, or "".
+	Parent func(id string) string
 	// Skip reports whether a piece is passed over, since it has not changed.
 	Skip func(Piece) bool
 	// Progress is called before each piece with the bytes read so far and those of the whole store.
@@ -178,7 +184,7 @@ func (a *Agent) Places(home string, getenv func(string) string) (all []string) {
 // files, or says that ctx has ended.
 func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Options) (*Report, error) {
 	out := newStream(ctx, agent.Name, store, sink, options)
-	pieces, err := agent.find(store)
+	pieces, err := agent.find(store, options.Skip)
 	if err != nil {
 		return out.report, fmt.Errorf("look for histories of %s: %w", agent.Title, err)
 	}
@@ -196,7 +202,7 @@ func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Opt
 		}
 		done += piece.Size
 		out.listed[stem(piece.Path)], out.listed[threadOf(piece.Path)] = true, true
-		if options.Skip != nil && options.Skip(piece) {
+		if piece.unchanged {
 			out.report.Unchanged++
 			continue
 		}
@@ -209,7 +215,10 @@ func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Opt
 		default:
 			agent.read(out, piece)
 		}
-		if out.stops(); out.failed != nil {
+		if isWhole := !out.stops() && piece.kind != database; isWhole {
+			out.failed = sink.Read(piece)
+		}
+		if out.failed != nil {
 			break
 		}
 		out.report.Files++
@@ -226,7 +235,7 @@ func stem(name string) string {
 
 // find returns the regular files of a store that the agent's patterns name. Directories below that may not be read are
 // passed over.
-func (a *Agent) find(store fs.FS) (all []Piece, err error) {
+func (a *Agent) find(store fs.FS, skip func(Piece) bool) (all []Piece, err error) {
 	var expressions []*regexp.Regexp
 	for _, file := range a.files {
 		expressions = append(expressions, regexp.MustCompile(file.path))
@@ -250,7 +259,9 @@ func (a *Agent) find(store fs.FS) (all []Piece, err error) {
 			}
 			info, err := entry.Info()
 			if kind := a.files[rank].kind; kind != "" && err == nil { // else it is left out, or gone
-				all = append(all, Piece{name, info.Size(), info.ModTime(), kind, rank})
+				piece := Piece{Path: name, Size: info.Size(), Changed: info.ModTime(), kind: kind, rank: rank}
+				piece.unchanged = skip != nil && skip(piece)
+				all = append(all, piece)
 			}
 			break
 		}
@@ -285,7 +296,7 @@ func (s *Stream) memory(piece Piece) {
 		who = Person
 	}
 	s.open(Session{ID: piece.Path, Title: path.Base(piece.Path), Began: piece.Changed})
-	s.put("", Entry{At: piece.Changed, Who: who, Kind: Memory, Text: string(text)})
+	s.put(piece.Path, Entry{At: piece.Changed, Who: who, Kind: Memory, Text: string(text)})
 }
 
 // prompts passes on the prompts of sessions that have no file any more, from a list of all prompts.

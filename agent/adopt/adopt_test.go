@@ -24,6 +24,8 @@ func (c *collected) Session(s adopt.Session) error {
 	return nil
 }
 
+func (c *collected) Read(adopt.Piece) error { return nil }
+
 func (c *collected) Entry(e adopt.Entry) error {
 	c.entries = append(c.entries, e)
 	text := strings.ReplaceAll(e.Text, "\n", "⏎")

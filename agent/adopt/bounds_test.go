@@ -32,6 +32,8 @@ func heap() uint64 {
 
 func (p *peak) Session(adopt.Session) error { return nil }
 
+func (p *peak) Read(adopt.Piece) error { return nil }
+
 func (p *peak) Entry(e adopt.Entry) error {
 	p.bytes += len(e.Text)
 	if p.entries++; p.entries%500 == 0 || len(e.Media) > 0 {

@@ -27,7 +27,9 @@ var claudeCode = Agent{
 		heads := map[string]claudeHead{}
 		buffer := make([]byte, 1<<16)
 		for _, piece := range all {
-			heads[piece.Path] = headOf(store, piece.Path, buffer)
+			if !piece.unchanged {
+				heads[piece.Path] = headOf(store, piece.Path, buffer)
+			}
 		}
 		slices.SortStableFunc(all, func(a, b Piece) int {
 			x, y := heads[a.Path], heads[b.Path]

@@ -177,7 +177,7 @@ func (f *codexFile) meta(meta codexMeta) {
 		f.thread(meta)
 	case meta.ID != f.session.ID && f.session.Parent == "": // copied with the parent's records
 		f.session.Parent = meta.ID
-		f.root = cmp.Or(f.roots[meta.ID], meta.ID)
+		f.root = f.rootOf(meta.ID)
 		f.chain, f.roots[f.session.ID] = f.root, f.root
 	}
 	f.metas++
@@ -203,9 +203,20 @@ func (f *codexFile) thread(meta codexMeta) {
 	f.listed[id] = true
 	f.root = id
 	if parent := meta.ForkedFrom; parent != "" {
-		f.root = cmp.Or(f.roots[parent], parent)
+		f.root = f.rootOf(parent)
 	}
 	f.chain, f.roots[id] = f.root, f.root
+}
+
+// rootOf returns the first one of the forks that led to a thread.
+func (f *codexFile) rootOf(id string) string {
+	for range 100 { // a circle ends
+		if root := f.roots[id]; root != "" || f.options.Parent == nil || f.options.Parent(id) == "" {
+			return cmp.Or(root, id)
+		}
+		id = f.options.Parent(id)
+	}
+	return id
 }
 
 func (f *codexFile) item(r *record, row *codexRow, item *codexItem) []Entry {

@@ -71,6 +71,9 @@ func (Nothing) Session(Session) error { return nil }
 // Entry takes an entry.
 func (Nothing) Entry(Entry) error { return nil }
 
+// Read takes the end of a file.
+func (Nothing) Read(Piece) error { return nil }
+
 // Look reads all of a store, and keeps nothing of it.
 func Look(ctx context.Context, agent *Agent, store *Store, options Options) (*Report, error) {
 	options.Only = store.Only

@@ -17,6 +17,7 @@ type Report struct {
 	Memories  int   `json:"memories"` // entries that are files of memories
 	Pictures  int   `json:"pictures"`
 	Merged    int   `json:"merged"`  // records that went into the message of the one before
+	Known     int   `json:"known"`   // entries that an earlier run has taken
 	Doubled   int   `json:"doubled"` // entries that stood elsewhere: in a fork's parent, in an event
 	Passed    int   `json:"passed"`  // records of known kinds in which nobody speaks
 	Glued     int   `json:"glued"`   // records that stood in the line of another one

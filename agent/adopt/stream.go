@@ -87,7 +87,12 @@ func (s *Stream) put(key string, entry Entry) {
 	if key != "" {
 		entry.Key = keyOf(key, entry)
 	}
-	if s.isDoubled(entry) {
+	isKnown := entry.Key != 0 && s.options.Known != nil && s.options.Known(entry.Key)
+	switch isDoubled := s.isDoubled(entry); {
+	case isKnown:
+		s.report.Known++
+		return
+	case isDoubled:
 		s.report.Doubled++
 		return
 	}
@@ -105,8 +110,7 @@ func (s *Stream) put(key string, entry Entry) {
 // programs count calls anew in each turn.
 func (s *Stream) isDoubled(entry Entry) bool {
 	if entry.Key != 0 {
-		known := s.options.Known != nil && s.options.Known(entry.Key)
-		if known || s.seen[entry.Key] {
+		if s.seen[entry.Key] {
 			return true
 		}
 		s.seen[entry.Key] = true

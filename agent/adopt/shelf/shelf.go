@@ -1,0 +1,200 @@
+// Package shelf lays down in a life what other agents have kept: as originals, which are found again and opened, and
+// which nobody takes for words of the identity.
+//
+//	shelf, err := shelf.Open(journal)
+//	taken, err := shelf.Take(ctx, agent, store, adopt.Options{}, time.Time{})
+//	err = shelf.Close()
+//
+// A session, or a part of a long one, is one blob and one line of LIFE. A crash between two lines takes what came after
+// the first: the next Take goes on there, and takes nothing twice. Close lists what is new by months, for the prompt.
+package shelf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"lethe/agent/adopt"
+	"lethe/agent/journal"
+	"lethe/blobs"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// Shelf is what a life has adopted.
+type Shelf struct {
+	*journal.Journal
+	kept     []kept
+	parts    map[session]int            // of a session
+	parents  map[session]string         // of sessions that are forks
+	files    map[session]stamp          // that were read to their ends
+	keys     map[string]map[uint64]bool // of the entries of an agent; made when something new is read
+	erased   map[session]bool           // sessions that stay away
+	pictures map[blobs.Hash]mind.Ref    // of this run, by their bytes
+	newest   blobs.Hash                 // the parent of the next blob
+	records  []journal.Record           // that are not committed yet
+	weight   int                        // of their originals, in bytes
+}
+
+// kept is a line of LIFE: a session, or a part of one.
+type kept struct {
+	event.Adopted
+	blobs.Ref
+}
+
+// session is a session or a file of an agent.
+type session struct{ agent, name string }
+
+// stamp tells whether a file has changed.
+type stamp struct{ size, changed int64 }
+
+// Open reads from LIFE, and of a fork from those of its ancestors, what was adopted.
+func Open(j *journal.Journal) (*Shelf, error) {
+	s := &Shelf{
+		Journal: j, parts: map[session]int{}, parents: map[session]string{}, files: map[session]stamp{}, keys: map[string]map[uint64]bool{},
+		erased: map[session]bool{}, pictures: map[blobs.Hash]mind.Ref{}, newest: j.State.LastBlob,
+	}
+	for _, ancestor := range j.State.Ancestors {
+		path := filepath.Join(j.Home.Agents(), ancestor.Self, "LIFE.md")
+		err := s.read(path, ancestor.At)
+		isUnknown := err != nil && len(j.State.Adopted) > 0 // else there is hardly anything to be found twice
+		if isUnknown || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("see what %s has adopted before the fork: %w", j.ID.Name, err)
+		}
+	}
+	return s, s.read(j.ID.LIFE(), time.Time{})
+}
+
+// read takes in the lines of a log, up to a time if it is not zero.
+func (s *Shelf) read(path string, until time.Time) error {
+	return life.Scan(path, func(line life.Event, _ int64) error {
+		adopted, ok := event.As[event.Adopted](line)
+		isLater := !until.IsZero() && line.At.After(until)
+		if ok && len(line.Refs) > 0 && !isLater {
+			s.keep(adopted, line.Refs[len(line.Refs)-1])
+		}
+		return nil
+	})
+}
+
+func (s *Shelf) keep(adopted event.Adopted, ref blobs.Ref) {
+	s.kept = append(s.kept, kept{adopted, ref})
+	of := session{adopted.Agent, adopted.Session}
+	s.parents[of] = adopted.Parent
+	s.parts[of]++
+	if adopted.Size > 0 {
+		s.files[session{adopted.Agent, adopted.File}] = stamp{adopted.Size, adopted.Changed.Unix()}
+	}
+}
+
+// Taken counts what a Take has laid down.
+type Taken struct {
+	*adopt.Report
+	Adopted int `json:"adopted"` // sessions, or parts of long ones
+	Added   int `json:"added"`   // entries in them
+	Away    int `json:"away"`    // entries of sessions that were erased here
+	Early   int `json:"early"`   // entries from before the day
+}
+
+// Take lays down what is new in a store, without entries from before since, if it is not zero. After an error what was
+// taken stays; Close makes it count.
+func (s *Shelf) Take(
+	ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options, since time.Time,
+) (*Taken, error) {
+	in := &intake{Shelf: s, agent: agent, since: since, taken: new(Taken), now: new(original)}
+	options.Only = store.Only
+	options.Known = func(key uint64) bool { return s.known(agent.Name)[key] }
+	options.Parent = func(id string) string { return s.parents[session{agent.Name, id}] }
+	options.Skip = func(piece adopt.Piece) bool {
+		return s.files[session{agent.Name, piece.Path}] == stamp{piece.Size, piece.Changed.Unix()}
+	}
+	report, err := adopt.Read(ctx, agent, store.FS, in, options)
+	if err == nil {
+		err = in.flush(nil)
+	}
+	in.taken.Report = report
+	return in.taken, err
+}
+
+// known returns the keys of the entries that an agent's originals have.
+func (s *Shelf) known(agent string) map[uint64]bool {
+	keys := s.keys[agent]
+	if keys != nil {
+		return keys
+	}
+	keys = map[uint64]bool{}
+	s.keys[agent] = keys
+	for _, part := range s.kept {
+		if part.Agent != agent {
+			continue
+		}
+		blob, err := s.Store.Find(part.Ref.Hash)
+		if err == nil {
+			err = readKeys(blob.Body, keys)
+		}
+		if err != nil { // nobody knows what it was: nothing of its session comes again
+			s.erased[session{agent, part.Session}] = true
+		}
+	}
+	return keys
+}
+
+// Bounds of what one append has: it takes one sync of LIFE.
+const (
+	mostRecords = 64
+	mostWeight  = 8 << 20 // bytes of originals
+)
+
+// add has a record committed, soon.
+func (s *Shelf) add(record journal.Record, weight int) error {
+	s.records = append(s.records, record)
+	s.weight += weight
+	if len(s.records) < mostRecords && s.weight < mostWeight {
+		return nil
+	}
+	return s.commit()
+}
+
+// A resume folds at most so many lines, or as many as weigh what the snapshot does.
+const (
+	leastFolded = 200
+	lineBytes   = 150
+)
+
+func (s *Shelf) commit() error {
+	if len(s.records) == 0 {
+		return nil
+	}
+	err := s.Commit(s.records...)
+	s.records, s.weight = nil, 0
+	if err == nil && s.SinceEpoch >= max(leastFolded, s.State.Size/lineBytes) {
+		err = s.Epoch("count", nil)
+		s.newest = s.State.LastBlob
+	}
+	return err
+}
+
+// Close commits what was taken, and lists it. Without news nothing is written.
+func (s *Shelf) Close() error {
+	if err := s.commit(); err != nil {
+		return err
+	}
+	records, err := s.lists()
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	return s.Epoch("adopted", nil, records...)
+}
+
+// put stores a text behind the newest one of the life.
+func (s *Shelf) put(gist string, text []byte) (mind.Ref, error) {
+	ref, err := s.Put(blobs.Meta{Gist: gist, Parent: s.newest}, text)
+	if err == nil {
+		s.newest = ref.Hash
+	}
+	return ref, err
+}

@@ -1,0 +1,266 @@
+// Package adopting is lethe adopt: it lists what other agents keep, and has package shelf lay it down in a life.
+package adopting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"lethe/agent/adopt"
+	"lethe/agent/adopt/shelf"
+	"lethe/agent/journal"
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/console"
+	"lethe/cmd/lethe/exit"
+)
+
+// Options are the flags of lethe adopt.
+type Options struct {
+	As     string // the name of an identity; "" for the default one
+	Since  string // a day
+	DryRun bool
+}
+
+// Look reads sources, or whatever there is on this machine, and shows it.
+func Look(ctx context.Context, app *cli.App, options Options, sources []string) error {
+	if options.As != "" && len(sources) == 0 {
+		return exit.Usagef("which one? Name a SOURCE: lethe adopt --help lists them")
+	}
+	look := reading{App: app, take: func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
+		report, err := adopt.Look(ctx, agent, store, read)
+		return &shelf.Taken{Report: report}, err
+	}}
+	if err := look.all(sources); err != nil {
+		return err
+	}
+	return app.Show(look.findings, func(out io.Writer) {
+		if options.DryRun {
+			look.report(out, false)
+		} else {
+			look.list(out)
+		}
+	})
+}
+
+// Run adopts sources. What was adopted before an error stays, and is listed for the prompt.
+func Run(ctx context.Context, app *cli.App, options Options, sources []string) error {
+	var since time.Time
+	if options.Since != "" {
+		day, err := time.ParseInLocation(time.DateOnly, options.Since, time.Local)
+		if err != nil {
+			return exit.Usagef("--since is %q; it is a day, like 2026-05-01", options.Since)
+		}
+		since = day
+	}
+	id, err := app.Find(options.As)
+	if err != nil {
+		return err
+	}
+	store, err := app.Store()
+	if err != nil {
+		return err
+	}
+	held, err := journal.Hold(app.Home, id, store, app.LogTo(app.Err))
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	laid, err := shelf.Open(held)
+	if err != nil {
+		return err
+	}
+	run := reading{App: app, take: func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
+		return laid.Take(ctx, agent, store, read, since)
+	}}
+	err = run.all(sources)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	if err := errors.Join(err, laid.Close()); err != nil {
+		return err
+	}
+	return app.Show(run.findings, func(out io.Writer) {
+		run.report(out, true)
+		fmt.Fprintf(out, "%s finds it: %s\n", id.Name, app.Lethe("recall %s WORDS", id.Name))
+	})
+}
+
+// reading reads stores, one after the other.
+type reading struct {
+	*cli.App
+	take     func(*adopt.Agent, *adopt.Store, adopt.Options) (*shelf.Taken, error)
+	findings []finding
+}
+
+// finding is a store that was read.
+type finding struct {
+	Agent string `json:"agent"`
+	Store string `json:"store"`
+	*shelf.Taken
+	title string
+}
+
+// all reads sources, or without any what all agents keep on this machine.
+func (r *reading) all(sources []string) error {
+	r.findings = []finding{}
+	if len(sources) == 0 {
+		for i := range adopt.Agents {
+			if err := r.agent(&adopt.Agents[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, source := range sources {
+		if err := r.source(source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source reads the stores of an agent, or the one that NAME=PATH names.
+func (r *reading) source(source string) error {
+	name, place, given := strings.Cut(source, "=")
+	agent := adopt.Find(name)
+	if agent == nil {
+		return exit.Hint(exit.Usagef("no such agent: %q", name), "lethe adopt --help lists them")
+	}
+	if !given {
+		before := len(r.findings)
+		err := r.agent(agent)
+		if err == nil && len(r.findings) == before {
+			err = exit.With(exit.NotFound, fmt.Errorf("%s keeps nothing on this machine", agent.Title))
+			err = exit.Hint(err, "%s", agent.HowToGet())
+		}
+		return err
+	}
+	if below, isHome := strings.CutPrefix(place, "~/"); isHome { // no shell expands it here
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return err
+		}
+		place = filepath.Join(home, below)
+	}
+	store, err := adopt.Open(place)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	found, err := r.store(agent, store, adopt.Options{})
+	r.findings = append(r.findings, found)
+	return err
+}
+
+// agent reads all stores of an agent on this machine.
+func (r *reading) agent(agent *adopt.Agent) error {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
+	stores, err := agent.Stores(home, os.Getenv)
+	if err != nil {
+		r.Warn("%s: %s", agent.Title, cli.Plain(err))
+	}
+	temp, err := os.OpenRoot(os.TempDir())
+	if err != nil {
+		return err
+	}
+	defer temp.Close()
+	var failed error
+	for _, store := range stores {
+		if failed == nil {
+			var found finding
+			found, failed = r.store(agent, store, adopt.Options{Temp: temp.FS()})
+			if failed != nil || found.Files+found.Unchanged > 0 {
+				r.findings = append(r.findings, found)
+			}
+		}
+		failed = errors.Join(failed, store.Close())
+	}
+	return failed
+}
+
+func (r *reading) store(agent *adopt.Agent, store *adopt.Store, options adopt.Options) (finding, error) {
+	bar := r.Progress()
+	options.Progress = func(done, of int64) {
+		if of > 0 {
+			bar(done, of, "%s: %s of %s", agent.Title, console.Megabytes(done), console.Megabytes(of))
+		}
+	}
+	taken, err := r.take(agent, store, options)
+	return finding{agent.Name, store.Place, taken, agent.Title}, err
+}
+
+func (r *reading) list(out io.Writer) {
+	if len(r.findings) == 0 {
+		fmt.Fprintln(out, "no history of an agent that Lethe knows on this machine")
+		return
+	}
+	rows := console.NewTable("AGENT", "SESSIONS", "ENTRIES", "FROM", "TO", "SIZE", "NOT UNDERSTOOD", "STORE")
+	for _, f := range r.findings {
+		notUnderstood := 0
+		for _, unknown := range f.Unknown {
+			notUnderstood += unknown.Count
+		}
+		rows.Row(f.Agent, f.Sessions, f.Entries, day(f.First), day(f.Last), console.Megabytes(f.Bytes),
+			console.Nonzero(notUnderstood), f.Store)
+	}
+	rows.Write(out)
+	fmt.Fprintf(out, "\nwhat was not understood, by kind: %s\nto adopt it: %s\n",
+		r.Lethe("adopt SOURCE --dry-run"), r.Lethe("adopt SOURCE --as NAME"))
+}
+
+func day(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Local().Format(time.DateOnly)
+}
+
+func (r *reading) report(out io.Writer, adopted bool) {
+	for _, f := range r.findings {
+		fmt.Fprintf(out, "%s, %s: %d sessions", f.title, console.OneLine(f.Store), f.Sessions)
+		if !f.First.IsZero() {
+			fmt.Fprintf(out, " from %s to %s", day(f.First), day(f.Last))
+		}
+		fmt.Fprintf(out, "\n  read            %d records, %s in %d files", f.Records, console.Megabytes(f.Bytes), f.Files)
+		if f.Unchanged > 0 {
+			fmt.Fprintf(out, "; %d files are as they were", f.Unchanged)
+		}
+		fmt.Fprintf(out, "\n  entries         %d, with %d pictures and %d files of memories\n",
+			f.Entries, f.Pictures, f.Memories)
+		if adopted {
+			fmt.Fprintf(out, "  adopted         %d of them, in %d originals\n", f.Added, f.Adopted)
+		}
+		for _, left := range []struct {
+			count int
+			what  string
+		}{
+			{f.Known, "were adopted before"},
+			{f.Away, "stay away: their session was erased here"},
+			{f.Early, "are older than --since"},
+		} {
+			if left.count > 0 {
+				fmt.Fprintf(out, "  left            %d that %s\n", left.count, left.what)
+			}
+		}
+		fmt.Fprintf(out, "  merged          %d records into the message before them\n", f.Merged)
+		fmt.Fprintf(out, "  doubled         %d that stand elsewhere, in a fork's parent or an event\n", f.Doubled)
+		fmt.Fprintf(out, "  passed over     %d records in which nobody speaks\n", f.Passed)
+		if f.Glued > 0 {
+			fmt.Fprintf(out, "  glued           %d records in the line of another one\n", f.Glued)
+		}
+		if len(f.Unknown) == 0 {
+			fmt.Fprintln(out, "  not understood  nothing")
+		}
+		for _, unknown := range f.Unknown {
+			places := console.OneLine(strings.Join(unknown.Places, ", "))
+			fmt.Fprintf(out, "  not understood  %d × %s: %s\n", unknown.Count, console.OneLine(unknown.Kind), places)
+		}
+	}
+}
