@@ -31,7 +31,9 @@ func Days(id home.Identity, zone *time.Location, most int) (list []Day, older bo
 			older = true
 			return false
 		}
-		days[date] = Sum(days[date], used)
+		sum := days[date]
+		sum.Add(used)
+		days[date] = sum
 		return true
 	})
 	for _, date := range slices.Backward(slices.Sorted(maps.Keys(days))) {
@@ -47,9 +49,4 @@ func usedBy(line life.Event) (used event.Tokens, ok bool) {
 	}
 	spent, ok := event.As[event.Spent](line)
 	return spent.Tokens, ok
-}
-
-// Sum adds the tokens and dollars of two.
-func Sum(a, b event.Tokens) event.Tokens {
-	return event.Tokens{In: a.In + b.In, Cached: a.Cached + b.Cached, Out: a.Out + b.Out, USD: a.USD + b.USD}
 }

@@ -20,10 +20,10 @@ type Part struct {
 	ID   string
 	Text string // as the file has it
 	Left bool   // the file no longer has it
+	File string // all of the file
 
 	path  string
-	file  string // all of it
-	whole bool   // the part is the file
+	whole bool // the part is the file
 	looks fs.FileInfo
 }
 
@@ -37,7 +37,7 @@ func (p *Part) read() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		p.looks, err = nil, nil
 	}
-	p.file = string(file)
+	p.File = string(file)
 	return err
 }
 
@@ -45,7 +45,7 @@ func (p *Part) read() error {
 func Whole(id, path string) (*Part, error) {
 	p := &Part{ID: id, path: path, whole: true}
 	err := p.read()
-	p.Text = p.file
+	p.Text = p.File
 	return p, err
 }
 
@@ -60,12 +60,12 @@ func OfContext(id, path string, state *mind.State) (*Part, error) {
 	p := &Part{ID: id, path: path, Left: true}
 	err := p.read()
 	if p.looks == nil {
-		p.file = string(state.View())
+		p.File = string(state.View())
 	}
-	if _, whole := mind.ReadView([]byte(p.file)); !whole {
+	if _, whole := mind.ReadView([]byte(p.File)); !whole {
 		return p, err
 	}
-	for _, sec := range mind.Sections(p.file) {
+	for _, sec := range mind.Sections(p.File) {
 		if sec.ID == id {
 			p.Text, p.Left = sec.Text, false
 		}
@@ -76,16 +76,13 @@ func OfContext(id, path string, state *mind.State) (*Part, error) {
 // IsWhole reports whether the part is all of its file.
 func (p *Part) IsWhole() bool { return p.whole }
 
-// File returns all of the file.
-func (p *Part) File() string { return p.file }
-
 // With returns the file with another text of the part.
 func (p *Part) With(text string) string {
 	if p.whole {
 		return text
 	}
 	text = strings.ReplaceAll("\n"+text, "\n◆", "\n◰4")[1:] // it may not begin a section
-	return mind.Rewrite(p.file, func(sec *mind.Section) bool {
+	return mind.Rewrite(p.File, func(sec *mind.Section) bool {
 		if sec.ID == p.ID {
 			sec.Text = text
 		}
@@ -98,7 +95,7 @@ func (p *Part) Without() string {
 	if strings.Contains(p.ID, "..") {
 		return p.With("")
 	}
-	return mind.Rewrite(p.file, func(sec *mind.Section) bool {
+	return mind.Rewrite(p.File, func(sec *mind.Section) bool {
 		return sec.ID != p.ID && !strings.HasPrefix(sec.ID, p.ID+".")
 	})
 }
@@ -106,11 +103,8 @@ func (p *Part) Without() string {
 // Save puts a text into the place of the file, unless that is another by now.
 func (p *Part) Save(text string) (saved bool, err error) {
 	now, err := durable.Swap(p.path, []byte(text), 0o600, func(there fs.FileInfo) bool {
-		if there == nil || p.looks == nil {
-			return there == nil && p.looks == nil
-		}
-		same := there.Size() == p.looks.Size() && there.ModTime().Equal(p.looks.ModTime())
-		return same && os.SameFile(there, p.looks)
+		isNew := there == nil && p.looks == nil
+		return isNew || durable.Unchanged(p.looks, there)
 	})
 	synced := durable.SyncDir(filepath.Dir(p.path)) // a swap that failed can have happened
 	if err == nil {

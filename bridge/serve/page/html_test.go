@@ -89,9 +89,9 @@ func TestHostileText(t *testing.T) {
 // An address keeps what structures it; a part of one keeps nothing that could.
 func TestAddresses(t *testing.T) {
 	for text, want := range map[string][2]string{
-		"https://a.org/x?a=b&c#d": {"https://a.org/x?a=b&c#d", "https%3a%2f%2fa.org%2fx%3fa%3db%26c%23d"},
-		"a b'(%20)%2":             {"a%20b%27%28%20%29%252", "a%20b%27%28%2520%29%252"},
-		"é\"<":                    {"%c3%a9%22%3c", "%c3%a9%22%3c"},
+		"https://a.org/x?a=b&c#d": {"https://a.org/x?a=b&c#d", "https%3A%2F%2Fa.org%2Fx%3Fa%3Db%26c%23d"},
+		"a b'(%20)%2":             {"a%20b'(%20)%252", "a%20b%27%28%2520%29%252"},
+		"é\"<":                    {"%C3%A9%22%3C", "%C3%A9%22%3C"},
 	} {
 		if got := [2]string{address(text), inURL(text)}; got != want {
 			t.Errorf("%s is written as %s", text, got)

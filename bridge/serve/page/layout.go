@@ -8,33 +8,29 @@ import (
 
 // layout writes the whole page around a content.
 func (p *htmlPage) layout(c content) {
+	name := ""
+	if p.View != nil {
+		name = p.View.Name
+	}
 	p.put(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>%s · `, p.Title)
-	if p.ID.Name != "" {
-		p.put("%s · ", p.ID.Name)
-	}
-	p.put(`Lethe</title>
-<link rel="icon" href="/page/%[1]s/favicon.svg">
-<link rel="apple-touch-icon" href="/page/%[1]s/icon.png">
-<link rel="manifest" href="/page/%[1]s/manifest.json" crossorigin="use-credentials">
-<link rel="stylesheet" href="/page/%[1]s/style.css">
-<script defer src="/page/%[1]s/page.js"></script>
+<title>%s · %sLethe</title>
+<link rel="icon" href="/page/%[3]s/favicon.svg">
+<link rel="apple-touch-icon" href="/page/%[3]s/icon.png">
+<link rel="manifest" href="/page/%[3]s/manifest.json" crossorigin="use-credentials">
+<link rel="stylesheet" href="/page/%[3]s/style.css">
+<script defer src="/page/%[3]s/page.js"></script>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the text</a>
-`, version())
-	name := ""
-	if p.View != nil {
-		name = p.View.Name
-	}
-	p.put(`%s
+%[4]s
 <div class="book">
 <header class="contents">
-`, when(name == "now", `<a class="skip" href="#text">Skip to what you say</a>`))
+`, p.Title, when(p.ID.Name != "", format("%s · ", p.ID.Name)), version(),
+		when(name == "now", `<a class="skip" href="#text">Skip to what you say</a>`))
 	if p.ID.Name == "" {
 		p.put(`<p class="who"><a href="/">Lethe</a></p>`)
 	} else {
@@ -42,12 +38,8 @@ func (p *htmlPage) layout(c content) {
 	}
 	p.put(`
 </header>
-<main id="main" tabindex="-1"`)
-	if p.Live != "" {
-		p.put(` data-live="%s"`, p.Live)
-	}
-	p.put(` data-view="%s">
-`, name)
+<main id="main" tabindex="-1"%s data-view="%s">
+`, when(p.Live != "", format(` data-live="%s"`, p.Live)), name)
 	c.show(p)
 	p.put(`
 </main>
@@ -90,120 +82,95 @@ type failure struct{ Error, Hint string }
 func (d failure) show(html *htmlPage) {
 	html.put(`<h1>%s</h1>
 <div class="text trouble"><p><bdi>%s</bdi></p>
-`, html.Title, clean(d.Error))
+`, html.Title, d.Error)
 	if d.Hint != "" {
-		html.put(`<p class="soft"><bdi>%s</bdi></p>`, clean(d.Hint))
+		html.put(`<p class="soft"><bdi>%s</bdi></p>`, d.Hint)
 	}
 	html.put(`</div>
 <p class="text"><a href="/agents">All identities</a></p>
 `)
 }
 
-// wrong writes what is wrong with a form.
-func (p *htmlPage) wrong() {
+// wrong tells what is wrong with a form.
+func (p *htmlPage) wrong() markup {
 	if p.Wrong == nil {
-		return
+		return ""
 	}
-	p.put(`<div class="text trouble" role="alert"><p><bdi>%s</bdi></p>`, clean(p.Wrong.Error()))
-	if hint := backend.Hint(p.Wrong); hint != "" {
-		p.put(`<p class="soft small"><bdi>%s</bdi></p>`, clean(hint))
-	}
-	p.put("</div>")
+	advice := backend.Hint(p.Wrong)
+	hint := format(`<p class="soft small"><bdi>%s</bdi></p>`, advice)
+	return format(`<div class="text trouble" role="alert"><p><bdi>%s</bdi></p>%s</div>`,
+		p.Wrong.Error(), when(advice != "", hint))
 }
 
-// how writes the state of an identity in words.
-func (p *htmlPage) how(agent report.Agent) {
+// how tells the state of an identity in words.
+func how(agent report.Agent) markup {
+	words := format("%s", agent.State)
 	if agent.Host != "" {
-		p.put("at <bdi>%s</bdi>", clean(agent.Host))
-	} else {
-		p.put("%s", agent.State)
+		words = format("at <bdi>%s</bdi>", agent.Host)
 	}
-	if agent.PID != 0 {
-		if doing := agent.Doing(); doing != "" {
-			p.put(", %s", clean(doing))
-		}
+	if doing := agent.Doing(); agent.PID != 0 && doing != "" {
+		words += format(", %s", doing)
 	}
 	if agent.Endpoint == "offline" {
-		p.put(" · offline model")
+		words += " · offline model"
 	} else if agent.Model != "" {
-		p.put(" · %s", clean(agent.Model))
+		words += format(" · %s", agent.Model)
 	}
+	return words
 }
 
 // of names the object of a button for people who hear the page.
-func of(name string) markup {
-	var p htmlPage
-	p.put(`<span class="hidden"> %s</span>`, name)
-	return markup(p.String())
-}
+func of(name string) markup { return format(`<span class="hidden"> %s</span>`, name) }
 
-// call writes a call of a tool, with its result.
-func (p *htmlPage) call(happened happening) {
-	tool, about := clean(happened.Tool), clean(happened.About)
-	p.put(`<details class="did"><summary><b>%s</b> <code>%s</code> <span class="soft">`, tool, about)
-	text := ""
-	if happened.Result == nil {
-		p.put("runs")
-	} else {
-		p.put("%s", happened.Result.Status)
-		if happened.Result.Job != 0 {
-			p.put(", goes on as job %d", happened.Result.Job)
+// toolCall shows a call of a tool, with its result.
+func toolCall(happened happening) markup {
+	state, text := markup("runs"), ""
+	if result := happened.Result; result != nil {
+		state, text = format("%s", result.Status), result.Text
+		if result.Job != 0 {
+			state += format(", goes on as job %d", result.Job)
 		}
-		text = happened.Result.Text
 	}
-	p.put(`</span></summary>
-<pre tabindex="0">%s</pre>`, clean(short(1200, text)))
-	p.more(happened)
-	p.put("</details>")
+	return format(`<details class="did"><summary><b>%s</b> <code>%s</code> <span class="soft">%s</span></summary>
+<pre tabindex="0">%s</pre><p>%s</p></details>`,
+		happened.Tool, happened.About, state, short(1200, text), toOriginal(happened))
 }
 
-func (p *htmlPage) thought(h happening) {
-	thought := clean(short(4000, h.Text))
-	p.put(`<details class="did"><summary class="soft">thinks</summary><div class="streams">%s</div>`, thought)
-	p.more(h)
-	p.put("</details>")
+func thought(h happening) markup {
+	return format(`<details class="did"><summary class="soft">thinks</summary><div class="streams">%s</div>`+
+		`<p>%s</p></details>`,
+		short(4000, h.Text), toOriginal(h))
 }
 
-// memory writes what a mind has let go, was reminded of or has opened.
-func (p *htmlPage) memory(happened happening) {
-	p.put(`<b class="self">%s</b> %s`, happened.Agent, happened.Lead())
-	for i, ref := range happened.Shown {
-		separator := "; "
-		if i == 0 {
-			separator = ": "
-		}
-		p.put("%s", separator)
-		p.ref(happened, ref)
+// memory shows what a mind has let go, was reminded of or has opened.
+func memory(happened happening) markup {
+	all := format(`<b class="self">%s</b> %s`, happened.Agent, happened.Lead())
+	separator := markup(": ")
+	for _, ref := range happened.Shown {
+		all += separator + linkTo(happened, ref)
+		separator = "; "
 	}
 	if len(happened.More) == 0 {
-		return
+		return all
 	}
-	p.put(`<details class="did"><summary>and %d more</summary><ul>`, len(happened.More))
+	all += format(`<details class="did"><summary>and %d more</summary><ul>`, len(happened.More))
 	for _, ref := range happened.More {
-		p.put("<li>")
-		p.ref(happened, ref)
-		p.put("</li>")
+		all += "<li>" + linkTo(happened, ref) + "</li>"
 	}
-	p.put("</ul></details>")
+	return all + "</ul></details>"
 }
 
-func (p *htmlPage) ref(h happening, ref blobs.Ref) {
-	p.put(`<a href="/agents/%s/original?hash=%s"><bdi>%s</bdi></a>`, h.Agent, inURL(ref.Hash), clean(short(72, ref.Gist)))
+func linkTo(h happening, ref blobs.Ref) markup {
+	return format(`<a href="/agents/%s/original?hash=%s"><bdi>%s</bdi></a>`,
+		h.Agent, inURL(ref.Hash), short(72, ref.Gist))
 }
 
-// more leads to the original of an event from what is folded.
-func (p *htmlPage) more(h happening) {
-	p.put("<p>")
-	p.original(h)
-	p.put("</p>")
-}
-
-func (p *htmlPage) original(happened happening) {
+// toOriginal leads to the original of an event.
+func toOriginal(happened happening) markup {
 	hash := happened.Hash
 	if happened.Result != nil {
 		hash = happened.Result.Hash
 	}
-	if hash != "" {
-		p.put(`<a class="original-of" href="/agents/%s/original?hash=%s">original</a>`, happened.Agent, inURL(hash))
-	}
+	link := format(`<a class="original-of" href="/agents/%s/original?hash=%s">original</a>`, happened.Agent, inURL(hash))
+	return when(hash != "", link)
 }

@@ -31,7 +31,6 @@ func (d *lifeData) show(html *htmlPage) {
 	if len(d.Events) == 0 {
 		html.put(`<p class="soft">Nothing of this kind in these %d lines.</p>`, d.Lines)
 	}
-	html.put("\n")
 	if d.Newest {
 		html.put(`<p id="wrong" role="alert"></p>`)
 	} else {
@@ -50,64 +49,51 @@ func (d *lifeData) events(html *htmlPage) {
 		html.put(`<li class="soft small more"><a data-more href="?kind=%s&amp;before=%d">Older</a></li>`, d.Kind, d.Older)
 	}
 	for _, happened := range d.Events {
-		html.put("\n")
-		if happened.NewDay {
-			html.put("<li>")
-			html.newDay(happened.At)
-			html.put("</li>")
-		}
-		html.put(`<li class="event%s"><time datetime="%s">%s</time><div>`,
-			when(happened.Type == events.TurnStart, " turn"), stamp(happened.At), html.clock(happened.At))
-		html.event(happened)
+		html.put("\n%s", when(happened.NewDay, "<li>"+html.newDay(happened.At)+"</li>"))
 		hasOwn := slices.Contains([]string{events.ToolRequest, events.ThinkingDone, events.Noted}, happened.Type)
-		if !hasOwn {
-			html.put(" ")
-			html.original(happened)
-		}
-		html.put("</div></li>")
+		html.put(`<li class="event%s"><time datetime="%s">%s</time><div>%s%s</div></li>`,
+			when(happened.Type == events.TurnStart, " turn"), stamp(happened.At), html.moment(happened.At, clock),
+			eventOf(happened), when(!hasOwn, " "+toOriginal(happened)))
 	}
 	html.put("</ol>")
 }
 
-// event writes what happened.
-func (p *htmlPage) event(happened happening) {
+// eventOf tells what happened.
+func eventOf(happened happening) markup {
 	switch happened.Type {
 	case events.TurnStart:
-		p.put(`<span class="soft small">Turn %d</span>`, happened.Turn)
+		return format(`<span class="soft small">Turn %d</span>`, happened.Turn)
 	case events.UserMessage:
-		p.put(`<b><bdi>%s</bdi></b> <span class="soft small">in %s</span> `, clean(happened.By), happened.Room)
-		p.words(happened.Text)
+		return format(`<b><bdi>%s</bdi></b> <span class="soft small">in %s</span> %s`,
+			happened.By, happened.Room, words(happened.Text))
 	case events.MessageDone:
-		p.message(happened)
+		return message(happened)
 	case events.ThinkingDone:
-		p.thought(happened)
+		return thought(happened)
 	case events.ToolRequest:
-		p.call(happened)
+		return toolCall(happened)
 	case events.Forgot, events.Reminded, events.Opened:
-		p.memory(happened)
+		return memory(happened)
 	case events.Asked:
-		p.put(`<b class="self">%s</b> asks <span class="soft small">in %s</span> `, happened.Agent, happened.Room)
-		p.words(happened.Text)
+		return format(`<b class="self">%s</b> asks <span class="soft small">in %s</span> %s`,
+			happened.Agent, happened.Room, words(happened.Text))
 	case events.Answered:
-		p.put(`<b><bdi>%s</bdi></b> answers `, clean(happened.By))
+		asked := markup("")
 		if happened.Question != nil {
-			p.put("“<bdi>%s</bdi>”", clean(short(200, happened.Question.Text)))
+			asked = format("“<bdi>%s</bdi>”", short(200, happened.Question.Text))
 		}
-		p.put(": ")
-		p.words(happened.Text)
+		return format(`<b><bdi>%s</bdi></b> answers %s: %s`, happened.By, asked, words(happened.Text))
 	case events.Error, events.Paused:
-		p.put(`<span class="wrong">%s</span>`, clean(happened.Words()))
+		return format(`<span class="wrong">%s</span>`, happened.Words())
 	case events.Noted:
-		p.put(`<details class="did"><summary class="soft">note: %s</summary><div class="streams">%s</div>`,
-			clean(short(120, cmp.Or(happened.Text, happened.Why))), clean(short(2000, happened.Text)))
-		p.more(happened)
-		p.put("</details>")
-	default:
-		p.put(`<span class="soft">%s</span>`, clean(happened.Words()))
+		return format(`<details class="did"><summary class="soft">note: %s</summary><div class="streams">%s</div>`+
+			`<p>%s</p></details>`, short(120, cmp.Or(happened.Text, happened.Why)),
+			short(2000, happened.Text), toOriginal(happened))
 	}
+	return format(`<span class="soft">%s</span>`, happened.Words())
 }
 
-func (p *htmlPage) message(happened happening) {
+func message(happened happening) markup {
 	where := "aside"
 	if rooms := happened.Where(); rooms != "" {
 		where = "in " + rooms
@@ -115,22 +101,21 @@ func (p *htmlPage) message(happened happening) {
 	if happened.Status != "" {
 		where += " · " + happened.Status
 	}
-	p.put(`<b class="self">%s</b> <span class="soft small">%s</span> `, happened.Agent, where)
-	p.words(happened.Text)
+	return format(`<b class="self">%s</b> <span class="soft small">%s</span> %s`,
+		happened.Agent, where, words(happened.Text))
 }
 
-// words writes the beginning of somebody's words.
-func (p *htmlPage) words(text string) {
+// words shows the beginning of somebody's words.
+func words(text string) markup {
 	if !strings.Contains(text, "\n") {
-		p.put(`<span class="streams" dir="auto">%s</span>`, clean(short(420, unhashed(text))))
-		return
+		return format(`<span class="streams" dir="auto">%s</span>`, short(420, unhashed(text)))
 	}
-	p.put(`<div class="said" dir="auto">`)
-	p.markdown(short(600, unhashed(text)))
-	p.put("</div>")
+	return format(`<div class="said" dir="auto">%s</div>`, formatted(short(600, unhashed(text))))
 }
 
-func (p *htmlPage) newDay(at time.Time) { p.put(`<p class="day"><span>%s</span></p>`, p.day(at)) }
+func (p *htmlPage) newDay(at time.Time) markup {
+	return format(`<p class="day"><span>%s</span></p>`, p.moment(at, day))
+}
 
 // originalData is a text as it is stored.
 type originalData struct {
@@ -141,20 +126,16 @@ type originalData struct {
 
 func (d originalData) show(html *htmlPage) {
 	blob := d.Blob
-	title, size := clean(cmp.Or(blob.Gist, "A stored text")), report.Count(len(blob.Body))
-	html.put("\n<h1><bdi>%s</bdi></h1>\n<p class=\"soft small\">%s bytes", title, size)
-	if !blob.At.IsZero() {
-		html.put(", %s, %s", html.day(blob.At), html.clock(blob.At))
-	}
-	if !blob.Parent.IsZero() {
-		html.put(` · <a href="original?hash=%s">the one before</a>`, blob.Parent)
-	}
-	html.put(` · <a href="/api/blobs/%s">as it is stored</a></p>
-<p class="soft small"><code>%[1]s</code></p>
+	moment := format(", %s, %s", html.moment(blob.At, day), html.moment(blob.At, clock))
+	before := format(` · <a href="original?hash=%s">the one before</a>`, blob.Parent)
+	html.put(`
+<h1><bdi>%s</bdi></h1>
+<p class="soft small">%s bytes%s%s · <a href="/api/blobs/%s">as it is stored</a></p>
+<p class="soft small"><code>%[5]s</code></p>
 <pre class="original" dir="auto">%s</pre>
-`, blob.Hash, linked(d.Text))
+`, cmp.Or(blob.Gist, "A stored text"), report.Count(len(blob.Body)), when(!blob.At.IsZero(), moment),
+		when(!blob.Parent.IsZero(), before), blob.Hash, linked(d.Text))
 	if d.Rest > 0 {
 		html.put(`<p class="soft">%s bytes more are in what is stored.</p>`, report.Count(d.Rest))
 	}
-	html.put("\n")
 }

@@ -122,9 +122,6 @@ func (d *nowData) choose(page *frame) error {
 	return nil
 }
 
-// Title names the room for people.
-func (d *nowData) Title() string { return cmp.Or(d.This.Title, d.Room) }
-
 // mind reads how the identity is, and what is in its mind.
 func (d *nowData) mind(page *frame) error {
 	context, err := page.Context(page.ID)

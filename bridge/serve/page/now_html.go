@@ -10,7 +10,7 @@ import (
 )
 
 func (d *nowData) show(html *htmlPage) {
-	name, title := html.ID.Name, clean(d.Title())
+	name, title := html.ID.Name, cmp.Or(d.This.Title, d.Room) // for people
 	html.put("\n<h1><bdi>%s</bdi></h1>\n", title)
 	d.hearers(html)
 	html.put(`
@@ -102,11 +102,9 @@ func (d *nowData) lines(html *htmlPage) {
 		html.put(`<p class="soft small more"><a data-more href="?room=%s&amp;before=%d">Earlier lines</a></p>`,
 			d.Room, d.Older)
 	}
-	html.put("\n")
 	for _, l := range d.Lines {
 		d.line(html, l)
 	}
-	html.put("\n")
 	if d.Later != 0 {
 		html.put(`<p class="soft small more"><a data-more href="?room=%s&amp;from=%d">Later lines</a> · `+
 			`<a href="?room=%[1]s">the newest</a></p>`, d.Room, d.Later)
@@ -115,38 +113,33 @@ func (d *nowData) lines(html *htmlPage) {
 }
 
 func (d *nowData) line(html *htmlPage, l line) {
-	if l.NewDay {
-		html.newDay(l.At)
-	}
-	html.put("\n")
-	html.memories(l.Mind)
-	own, name := when(l.Own, " own"), clean(l.Name)
+	html.put("%s\n%s", when(l.NewDay, html.newDay(l.At)), memories(l.Mind))
 	html.put(`<article class="line%s" id="l%d">
-<header><b><bdi>%s</bdi></b> <a class="at" href="?room=%s&amp;line=%[2]d#l%[2]d">`, own, l.From, name, d.Room)
+<header><b><bdi>%s</bdi></b> <a class="at" href="?room=%s&amp;line=%[2]d#l%[2]d">`,
+		when(l.Own, " own"), l.From, l.Name, d.Room)
 	if l.At.IsZero() {
 		html.put("at some time")
 	} else {
-		html.put(`<time datetime="%s" title="%s">%s</time>`, stamp(l.At), html.minute(l.At), html.clock(l.At))
+		html.put(`<time datetime="%s" title="%s">%s</time>`, stamp(l.At), html.moment(l.At, minute), html.moment(l.At, clock))
 	}
 	html.put("</a> <button class=\"copy\" type=\"button\">Copy</button></header>\n")
 	for _, did := range l.Did {
 		if did.Tool == "" {
-			html.thought(did)
+			html.put("%s", thought(did))
 		} else {
-			html.call(did)
+			html.put("%s", toolCall(did))
 		}
 	}
 	html.put("\n<div class=\"said\" dir=\"auto\">")
 	if l.To != nil {
-		html.put(`<p class="soft small">to “<bdi>%s</bdi>”</p>`, clean(short(200, l.To.Text)))
+		html.put(`<p class="soft small">to “<bdi>%s</bdi>”</p>`, short(200, l.To.Text))
 	}
 	if l.Asks == nil {
-		html.markdown(l.Text)
+		html.put("%s", formatted(l.Text))
 	} else {
-		html.markdown(l.Asks.Text)
-		html.put(`<p class="soft small asks">asks`)
+		html.put(`%s<p class="soft small asks">asks`, formatted(l.Asks.Text))
 		for _, option := range l.Asks.Options {
-			html.put(" · <bdi>%s</bdi>", clean(option))
+			html.put(" · <bdi>%s</bdi>", option)
 		}
 		html.put("</p>")
 	}
@@ -154,50 +147,39 @@ func (d *nowData) line(html *htmlPage, l line) {
 		file.show(html)
 	}
 	if l.Long > 0 {
-		rest := report.Count(l.Long)
 		html.put(`<p class="soft"><a href="?room=%s&amp;from=%d&amp;whole=1">The rest: %s bytes</a></p>`,
-			d.Room, l.From, rest)
+			d.Room, l.From, report.Count(l.Long))
 	}
 	html.put("</div>\n</article>")
 }
 
 func (a attached) show(html *htmlPage) {
-	name := clean(a.Label)
-	html.put(`<p class="file"><a href="/api/blobs/%s"`, a.Hash)
 	if a.Width == 0 {
-		html.put(` download="%s">%s`, clean(a.Name), name)
+		html.put(`<p class="file"><a href="/api/blobs/%s" download="%s">%s</a></p>`, a.Hash, a.Name, a.Label)
 	} else {
-		html.put(`><img src="/api/blobs/%s" width="%d" height="%d" alt="%s" loading="lazy">`, a.Hash, a.Width, a.Height, name)
+		html.put(`<p class="file"><a href="/api/blobs/%s"><img src="/api/blobs/%[1]s" width="%d" height="%d" alt="%s" `+
+			`loading="lazy"></a></p>`, a.Hash, a.Width, a.Height, a.Label)
 	}
-	html.put("</a></p>")
 }
 
-func (p *htmlPage) memories(list []happening) {
+func memories(list []happening) (all markup) {
 	for _, h := range list {
-		p.put(`<div class="did mind">`)
-		p.memory(h)
-		p.put("</div>")
+		all += format(`<div class="did mind">%s</div>`, memory(h))
 	}
+	return all
 }
 
 // rest writes what came up since the newest line.
-func (d *nowData) rest(p *htmlPage) {
-	p.put("<div>")
-	p.memories(d.Rest)
-	p.put("</div>")
-}
+func (d *nowData) rest(html *htmlPage) { html.put("<div>%s</div>", memories(d.Rest)) }
 
 // glance writes the mind in a line.
 func (d *nowData) glance(html *htmlPage) {
-	html.put("<div>")
-	if d.Mind != nil {
-		d.Mind.show(html)
+	g := d.Mind
+	if g == nil {
+		html.put("<div></div>")
+		return
 	}
-	html.put("</div>")
-}
-
-func (g *glance) show(html *htmlPage) {
-	html.put(`<p class="soft small glance"><a href="/agents/%s/mind">`+
+	html.put(`<div><p class="soft small glance"><a href="/agents/%s/mind">`+
 		`<svg viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">`, html.ID.Name)
 	for _, group := range g.Groups {
 		html.put(`<rect class="%s" x="%.1f" width="%.1f" height="10"><title>%s: %s tokens</title></rect>`,
@@ -213,7 +195,7 @@ func (g *glance) show(html *htmlPage) {
 	if g.Today != 0 || g.Turn != 0 {
 		paid = report.Dollars(g.Today.Dollars()) + " today, " + report.Dollars(g.Turn.Dollars()) + " for the turn"
 	}
-	html.put("</span></span></a>\n<span>%s</span> <span>%s</span></p>", paid, clean(g.Model))
+	html.put("</span></span></a>\n<span>%s</span> <span>%s</span></p></div>", paid, g.Model)
 }
 
 // showFoot writes the open questions, and what the identity is doing.
@@ -238,11 +220,11 @@ func (d *nowData) question(html *htmlPage, ask report.Question) {
 	if ask.Room != d.Room {
 		html.put(" in %s", ask.Room)
 	}
-	html.put("</legend>\n<div class=\"said\" dir=\"auto\">")
-	html.markdown(ask.Text)
-	html.put("</div>\n<p class=\"row\">")
+	html.put(`</legend>
+<div class="said" dir="auto">%s</div>
+<p class="row">`, formatted(ask.Text))
 	for _, option := range ask.Options {
-		html.put(`<button name="answer" value="%s"><bdi>%s</bdi></button> `, option, clean(option))
+		html.put(`<button name="answer" value="%s"><bdi>%s</bdi></button> `, exact(option), option)
 	}
 	if len(ask.Options) == 0 {
 		html.put(`<label class="hidden" for="a%s">Your answer</label><input id="a%[1]s" name="answer" required> `+
@@ -250,7 +232,7 @@ func (d *nowData) question(html *htmlPage, ask report.Question) {
 	}
 	html.put("</p>\n")
 	if !ask.Until.IsZero() {
-		html.put(`<p class="soft small">until %s, %s</p>`, html.day(ask.Until), html.clock(ask.Until))
+		html.put(`<p class="soft small">until %s, %s</p>`, html.moment(ask.Until, day), html.moment(ask.Until, clock))
 	}
 	html.put("</fieldset></form>")
 }
@@ -264,11 +246,11 @@ func (d *nowData) state(html *htmlPage) {
 	case !d.Running:
 		html.put(`%s does not run; what you say waits until somebody <a href="/agents/%[1]s/manage">starts</a> it`, name)
 	case now.Error != "":
-		html.put("<bdi>%s</bdi>", clean(now.Error))
+		html.put("<bdi>%s</bdi>", now.Error)
 	case d.Busy():
 		does := "thinks"
 		if now.State == status.Acting {
-			does = "runs " + clean(now.Tool)
+			does = "runs " + now.Tool
 		}
 		html.put("%s %s", name, does)
 		if len(now.Answering) > 0 {
@@ -305,9 +287,9 @@ func (d *nowData) listed(html *htmlPage, rooms []report.Room) {
 	for _, room := range rooms {
 		html.put(`<li data-room="%s" data-end="%d"><a href="?room=%[1]s"%[3]s>`+
 			`<bdi>%[4]s</bdi></a> <b class="small" hidden>new</b>
-`, room.Name, room.Bytes, when(room.Name == d.Room, ` aria-current="true"`), clean(cmp.Or(room.Title, room.Name)))
+`, room.Name, room.Bytes, when(room.Name == d.Room, ` aria-current="true"`), cmp.Or(room.Title, room.Name))
 		if last := room.Last; last != nil {
-			html.put(`<p class="soft small clip"><bdi>%s: %s</bdi></p>`, clean(last.Name), clean(gist(last)))
+			html.put(`<p class="soft small clip"><bdi>%s: %s</bdi></p>`, last.Name, gist(last))
 		}
 		html.put("</li>")
 	}
@@ -327,7 +309,7 @@ func (d *nowData) about(html *htmlPage) {
 <form class="row" method="post" action="/agents/%[1]s/now/about"><input type="hidden" name="room" value="%[2]s">`+
 		`<input type="hidden" name="title" value="%[3]s">%[5]s</form>
 </section>
-`, html.ID.Name, d.Room, clean(d.This.Title), when(archived, `<input type="hidden" name="archived" value="yes">`), put)
+`, html.ID.Name, d.Room, d.This.Title, when(archived, `<input type="hidden" name="archived" value="yes">`), put)
 }
 
 // model writes the form that changes the model.

@@ -3,8 +3,8 @@
 //
 //	page.Routes(mux, backend)
 //
-// A view is a function that returns its content, which knows how to show itself (*_html.go); page.js shows what happens
-// meanwhile. Whatever is shown is hostile text: htmlPage.put escapes it, clean shows its control characters, and
+// A view is a function that returns its content, which knows how to show itself; page.js shows what happens
+// meanwhile. Whatever is shown is hostile text: htmlPage.put escapes it and shows its control characters, and
 // markdown knows no HTML and no images.
 package page
 

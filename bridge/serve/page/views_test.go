@@ -332,9 +332,7 @@ func TestTornContextIsNotEdited(t *testing.T) {
 // A link in a message leads to the web or to mail, however it is written, and never into this server.
 func TestLinks(t *testing.T) {
 	said := func(text string) string {
-		var html htmlPage
-		html.markdown(text)
-		return html.String()
+		return string(formatted(text))
 	}
 	for _, to := range []string{"https://example.org/%20x?a=b#c", "http://localhost:3000/", "http://127.0.0.1:8080/x",
 		"http://192.168.1.7:80/", "https://0x.org", "mailto:a@example.org"} {
