@@ -68,7 +68,7 @@ func (p *Wallet) open(limits Limits, says Spending) error {
 		}
 		hasSpent := p.own.Parent != "" && says.Spent.Life > 0
 		if !known && hasSpent { // its family is back after a month
-			if err := makeLedger(p.home, p.store, p.ledger); err != nil {
+			if err := p.makeLedger(); err != nil {
 				return err
 			}
 		}
@@ -94,7 +94,7 @@ func (p *Wallet) locked(f func() error) error {
 			if !p.limited.Load() {
 				return nil
 			}
-			err = makeLedger(p.home, p.store, p.ledger)
+			err = p.makeLedger()
 		}
 		if err == nil {
 			err = f()
@@ -264,11 +264,11 @@ func newAccount(id home.Identity, store *blobs.Store) Account {
 }
 
 // makeLedger writes the ledger anew, with the accounts of lives that it does not name.
-func makeLedger(h home.Home, store *blobs.Store, l *Ledger) error {
-	if err := addLives(h, store, l); err != nil {
+func (p *Wallet) makeLedger() error {
+	if err := addLives(p.home, p.store, p.ledger); err != nil {
 		return err
 	}
-	return l.Replace(slices.Collect(maps.Values(l.Accounts)))
+	return p.ledger.Replace(slices.Collect(maps.Values(p.ledger.Accounts)))
 }
 
 // OwnLines returns the lines of the identity with its descendants; and last, if it has a limit, the home's.

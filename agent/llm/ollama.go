@@ -40,8 +40,7 @@ func (p PresetInfo) arguments(text string) any {
 	if p.Dialect != Ollama {
 		return text
 	}
-	isObject := json.Valid([]byte(text)) && strings.HasPrefix(strings.TrimSpace(text), "{")
-	if !isObject {
+	if !isObject(strings.TrimSpace(text)) {
 		text = "{}"
 	}
 	return json.RawMessage(text)

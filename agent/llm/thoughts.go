@@ -52,14 +52,14 @@ func (t *thoughts) take(said, piece string) (reasoning, text string, all bool) {
 			t.at = thought
 			return before, strings.TrimLeft(after, "\r\n"), false
 		}
-		t.held = beginning(piece, thinkEnd)
+		t.held = beginning(piece)
 		return strings.TrimSuffix(piece, t.held), "", false
 	case untagged:
 		if i := unopened(said, piece); i >= 0 {
 			t.at = thought
 			return said + piece[:i], strings.TrimLeft(piece[i+len(thinkEnd):], "\r\n"), true
 		}
-		t.held = beginning(piece, thinkEnd)
+		t.held = beginning(piece)
 		return "", strings.TrimSuffix(piece, t.held), false
 	}
 	if said == "" {
@@ -76,10 +76,10 @@ func (t *thoughts) rest() (reasoning, text string) {
 	return "", t.held
 }
 
-// beginning returns the longest end of a text with which tag begins.
-func beginning(text, tag string) string {
-	for n := min(len(tag)-1, len(text)); n > 0; n-- {
-		if end := text[len(text)-n:]; strings.HasPrefix(tag, end) {
+// beginning returns the longest end of a text with which the second tag begins.
+func beginning(text string) string {
+	for n := min(len(thinkEnd)-1, len(text)); n > 0; n-- {
+		if end := text[len(text)-n:]; strings.HasPrefix(thinkEnd, end) {
 			return end
 		}
 	}

@@ -69,7 +69,7 @@ func (j Jobs) ended(s tools.JobState, parent blobs.Hash) (text string, stored []
 		return text + " It wrote nothing.", nil, nil
 	}
 	ref, err := j.Put(blobs.Meta{Gist: JobName(s), Parent: parent}, all)
-	last, what := lastLines(output, jobTail), "All that it wrote"
+	last, what := lastLines(output), "All that it wrote"
 	if strings.HasPrefix(last, "…") {
 		what = "The end of it"
 	}
@@ -95,13 +95,13 @@ func JobName(s tools.JobState) string {
 	return fmt.Sprintf("job %d (%s)", s.ID, blobs.Gist(s.Command))
 }
 
-// lastLines is the end of a text: whole lines, unless one alone is longer than most bytes.
-func lastLines(text string, most int) string {
+// lastLines is the end of a text: whole lines, unless one alone is longer than jobTail.
+func lastLines(text string) string {
 	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\n")
-	if len(text) <= most {
+	if len(text) <= jobTail {
 		return text
 	}
-	text = text[len(text)-most:]
+	text = text[len(text)-jobTail:]
 	for !utf8.RuneStart(text[0]) {
 		text = text[1:]
 	}

@@ -169,13 +169,6 @@ func (a *act) says(room string) bool {
 	return a.Tool == "SAY" && to.Room == room
 }
 
-func count(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + more
-}
-
 // maxOpen bounds the rows of an act that is open.
 const maxOpen = 40
 

@@ -32,8 +32,10 @@ func doing(state status.Status, live status.Live, now time.Time) string {
 	case len(state.Jobs) > 0:
 		job := state.Jobs[0]
 		return fmt.Sprintf("waits for job %d: %s", job.ID, oneLine(job.Command)) + since(job.Began, now)
-	case state.Children > 0:
-		return "waits for " + count(state.Children, "child", "children")
+	case state.Children == 1:
+		return "waits for 1 child"
+	case state.Children > 1:
+		return fmt.Sprintf("waits for %d children", state.Children)
 	}
 	return ""
 }

@@ -128,8 +128,10 @@ func (s *shortlist) during(view *index.View, periods []text.Period) error {
 	return err
 }
 
-// best returns the n segments with the highest scores, best first; of equals the newer comes first.
-func (s *shortlist) best(most int) []int64 {
+// best returns the segments with the highest scores, best first; of equals the newer comes first. They are more than
+// mostBodies, since some are of one original.
+func (s *shortlist) best() []int64 {
+	const most = 2 * mostBodies
 	order := func(a, b int64) int { return cmp.Or(cmp.Compare(s.scores[b], s.scores[a]), cmp.Compare(b, a)) }
 	out := make([]int64, 0, most+1)
 	least := 0.0 // score of the last one, when there are n
@@ -151,7 +153,7 @@ func (s *shortlist) best(most int) []int64 {
 // choose looks up the originals of the segments with the highest scores, and of equals the newer.
 // An original has the score of its best segment.
 func (s *shortlist) choose(view *index.View) error {
-	for _, id := range s.best(2 * mostBodies) { // some are of one original
+	for _, id := range s.best() {
 		if len(s.docs) == mostBodies {
 			break
 		}

@@ -164,13 +164,6 @@ func (s *server) keep(items []catalogue.Item, left []string) (err error) {
 	return err
 }
 
-// remember notes the protocol that the server begins with, for the file that is written with the tools.
-func (s *server) remember(protocol string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.protocol = protocol
-}
-
 // changed asks the server again after it said that its tools are others.
 func (s *server) changed(session *sdk.ClientSession) {
 	if !s.stale.CompareAndSwap(false, true) {

@@ -218,7 +218,9 @@ func (s *server) connect(ctx context.Context) (*live, error) {
 	}
 	l, err := s.greet(ctx, olderProtocol, s.of.handshake)
 	if err == nil && protocol == "" {
-		s.remember(olderProtocol)
+		s.mu.Lock()
+		s.protocol = olderProtocol // goes into the file that is written with the tools
+		s.mu.Unlock()
 	}
 	return l, err
 }
