@@ -40,6 +40,11 @@ const turnGist = "what hooks say of this turn"
 
 // beginTurn lets hooks add to the lines that were heard since the last final answer. ran is false if they already have.
 func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
+	unit := c.State.Unit()
+	begun := unit != nil && len(unit.Calls) > 0
+	if begun || !c.hooks.Has(hook.Turn) {
+		return false, nil
+	}
 	var said []string
 	last := c.hookedThrough
 	for _, entry := range c.State.Live {
@@ -50,12 +55,7 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 			said, last = append(said, blobs.Unescape(entry.Text)), entry.N
 		}
 	}
-	unit := c.State.Unit()
-	begun := unit != nil && len(unit.Calls) > 0
-	if begun || len(said) == 0 {
-		return false, nil
-	}
-	if !c.hooks.Has(hook.Turn) {
+	if len(said) == 0 {
 		return false, nil
 	}
 	answer, _, err := c.consult(ctx, hook.Input{Event: hook.Turn, Prompt: strings.Join(said, "\n")})

@@ -12,6 +12,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"lethe/mind/message"
 )
@@ -76,18 +77,12 @@ func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
 	if !p.NoUsageFlag && p.Dialect == "" {
 		body["stream_options"] = object{"include_usage": true}
 	}
-	var tools bytes.Buffer
-	if len(r.Tools) > 0 {
-		err := json.Compact(&tools, r.Tools)
-		if err == nil && tools.Bytes()[0] != '[' {
-			err = errors.New("they are no list")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("encode tools: %w", err)
-		}
+	tools := toolsOf(r.Tools)
+	if tools.err != nil {
+		return nil, tools.err
 	}
-	if tools.Len() > len("[]") { // an empty array is refused by several providers
-		body["tools"] = [][]byte{tools.Bytes()}
+	if len(tools.compact) > len("[]") { // an empty array is refused by several providers
+		body["tools"] = [][]byte{tools.compact}
 	}
 	if r.MaxTokens > 0 && p.Dialect == "" {
 		body[cmp.Or(p.MaxField, "max_tokens")] = r.MaxTokens
@@ -114,6 +109,37 @@ func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
 		text = append(text, value...)
 	}
 	return append(parts, append(text, '}')), nil
+}
+
+// lastTools are the tools that were asked for last: nearly all requests of a process have the same.
+var lastTools atomic.Pointer[toolList]
+
+// toolList is a list of tools as a Request has it, and as it is sent.
+type toolList struct {
+	text    json.RawMessage
+	weight  int
+	compact []byte // nobody may change it
+	err     error  // it is no list
+}
+
+func toolsOf(text json.RawMessage) *toolList {
+	if last := lastTools.Load(); last != nil && bytes.Equal(last.text, text) {
+		return last
+	}
+	tools := &toolList{text: text, weight: Weight(string(text))}
+	if len(text) > 0 {
+		var compact bytes.Buffer
+		err := json.Compact(&compact, text)
+		if err == nil && compact.Bytes()[0] != '[' {
+			err = errors.New("they are no list")
+		}
+		if err != nil {
+			tools.err = fmt.Errorf("encode tools: %w", err)
+		}
+		tools.compact = compact.Bytes()
+	}
+	lastTools.Store(tools)
+	return tools
 }
 
 // encode is json.Marshal without the HTML escapes, which cost tokens of nobody

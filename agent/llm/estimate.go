@@ -78,7 +78,7 @@ func (r Request) Shared(last Request) (n int) {
 	if r.Model != last.Model || !bytes.Equal(r.Tools, last.Tools) {
 		return 0
 	}
-	n = Weight(string(r.Tools))
+	n = toolsOf(r.Tools).weight
 	for i, m := range r.Messages {
 		if i == len(last.Messages) || !same(m, last.Messages[i]) {
 			break
@@ -101,7 +101,7 @@ func same(m, n Message) bool {
 // Weight returns the weighted characters of the whole prompt: messages and
 // tools. MaxTokens is not part of it.
 func (r Request) Weight() int {
-	n := Weight(string(r.Tools)) + r.Prefix.weight
+	n := toolsOf(r.Tools).weight + r.Prefix.weight
 	for _, m := range r.Messages[len(r.Prefix.messages):] {
 		n += m.Weight()
 	}
@@ -141,13 +141,19 @@ func (c *Counts) Judge(r Request, tokens int) (believed, cut bool) {
 	return false, c.odd >= 2
 }
 
-// isOdd reports whether no tokenizer makes so few tokens of a request, or of its part behind the last one.
+// isOdd reports whether no tokenizer makes so few tokens of a request, or of its part behind the last one. It reads
+// the texts of a long request only where its weight, or what is new in it, leaves a doubt.
 func (c *Counts) isOdd(r Request, tokens int) bool {
-	if least(r.Messages)+Weight(string(r.Tools))/maxChars > tokens {
+	isHeavy := r.Weight() > maxChars*tokens
+	if isHeavy && least(r.Messages)+toolsOf(r.Tools).weight/maxChars > tokens {
 		return true
 	}
-	goesOn := c.count > 0 && r.Shared(c.last) == c.last.Weight()
-	return goesOn && least(r.Messages[len(c.last.Messages):]) > max(tokens-c.count, leastCount)
+	known := len(c.last.Messages)
+	if c.count == 0 || known > len(r.Messages) {
+		return false
+	}
+	tooMuch := least(r.Messages[known:]) > max(tokens-c.count, leastCount)
+	return tooMuch && r.Shared(c.last) == c.last.Weight()
 }
 
 // least is the smallest number of tokens that the texts and arguments of messages make. Templates leave out thoughts,

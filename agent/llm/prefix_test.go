@@ -68,21 +68,27 @@ func TestPrefixChangesNoByte(t *testing.T) {
 	})
 }
 
-// A request costs what is new in it, however much it begins with.
-func TestPrefixIsEncodedOnce(t *testing.T) {
+// A request costs what is new in it, however much it begins with; and so does the judgement of its count.
+func TestPrefixIsReadOnce(t *testing.T) {
 	preset, _ := Preset("custom")
 	allocations := func(before int) float64 {
 		var p Prefix
+		var counts Counts
+		said := Message{Role: "user", Content: Content{{Text: "one text"}, {Text: " and another"}}} // joined where they are weighed
 		for range before {
-			p.Add(turns()...)
+			p.Add(append(turns(), said)...)
 		}
 		return testing.AllocsPerRun(10, func() {
-			p.Add(turns()[4:6]...)
-			_, err := preset.parts(Request{Model: "m", Messages: p.Messages(), Prefix: p, Tools: json.RawMessage("[]")})
+			p.Add(append(turns()[4:6], said)...)
+			request := Request{Model: "m", Messages: p.Messages(), Prefix: p, Tools: json.RawMessage("[]")}
+			_, err := preset.parts(request)
 			lethetest.Must(t, err)
+			if believed, _ := counts.Judge(request, request.Weight()/3); !believed {
+				t.Error("a usual count is not believed")
+			}
 		})
 	}
 	if few, many := allocations(1), allocations(1000); many > 2*few { // some more is made anew when a pool was emptied
-		t.Errorf("%v allocations behind 17 messages, %v behind 17,000", few, many)
+		t.Errorf("%v allocations behind one turn, %v behind a thousand", few, many)
 	}
 }
