@@ -37,7 +37,7 @@ func (j Job) unasked(fade Fade) Fade {
 }
 
 func ordered(fades []Fade) []Fade {
-	slices.SortFunc(fades, func(a, b Fade) int { return a.From - b.From })
+	slices.SortStableFunc(fades, func(a, b Fade) int { return a.From - b.From })
 	return fades
 }
 

@@ -234,7 +234,7 @@ func (c *Context) keep(next int, ranges ...Range) {
 
 // Ordered sorts ranges, oldest first.
 func Ordered(ranges []Range) []Range {
-	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
 	return ranges
 }
 

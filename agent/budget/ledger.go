@@ -278,7 +278,7 @@ func NewBook(limits Limits, today string, all map[string]Account) Book {
 		a.Spending = a.On(book.Day)
 		book.Accounts = append(book.Accounts, a)
 	}
-	slices.SortFunc(book.Accounts, func(x, y Account) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortStableFunc(book.Accounts, func(x, y Account) int { return strings.Compare(x.Name, y.Name) })
 	return book
 }
 

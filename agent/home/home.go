@@ -205,7 +205,7 @@ func (h Home) List() ([]Identity, error) {
 		}
 		out = append(out, id)
 	}
-	slices.SortFunc(out, func(a, b Identity) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b Identity) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

@@ -198,7 +198,7 @@ func prune(root *os.Root, dir string) {
 			sum += fi.Size()
 		}
 	}
-	slices.SortFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	slices.SortStableFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, fi := range all {
 		if sum <= maxSpools-maxSpool {
 			return

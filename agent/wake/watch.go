@@ -142,7 +142,7 @@ func list(dir *os.File, err error) ([]fs.FileInfo, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	slices.SortFunc(all, func(x, y fs.FileInfo) int { return strings.Compare(x.Name(), y.Name()) })
+	slices.SortStableFunc(all, func(x, y fs.FileInfo) int { return strings.Compare(x.Name(), y.Name()) })
 	return all, err
 }
 

@@ -57,7 +57,7 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 			all = append(all, Trigger{Name: by, Firings: *f})
 		}
 	}
-	slices.SortFunc(all, func(a, b Trigger) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b Trigger) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 

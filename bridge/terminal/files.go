@@ -93,7 +93,7 @@ func (f *files) list() {
 		dir := filepath.Join(f.agents(), e.Name())
 		scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", status.LiveFile, "LIFE.md"}})
 	}
-	slices.SortFunc(f.all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
+	slices.SortStableFunc(f.all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
 	if !reflect.DeepEqual(scopes, f.watched) {
 		old := f.unwatch
 		f.changed, f.unwatch = f.watcher.Subscribe(scopes...)

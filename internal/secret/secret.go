@@ -54,7 +54,7 @@ func Add(keys ...string) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	known.Store(&all)
 }
 

@@ -69,7 +69,7 @@ func (r *roster) add(lines []byte) {
 	}
 	r.order = slices.Collect(maps.Values(r.lives))
 	r.order = slices.DeleteFunc(r.order, func(l Life) bool { return l.Gone })
-	slices.SortFunc(r.order, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(r.order, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Lives returns the lives of the home, by name, as this host was told last. Callers must not change them.

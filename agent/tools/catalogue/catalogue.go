@@ -84,7 +84,7 @@ func All(sources []Source, items func(Source) []Item) (all []Item) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Item) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b Item) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 

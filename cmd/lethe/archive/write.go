@@ -170,7 +170,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(e.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
+	slices.SortStableFunc(e.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	for i := range e.files {
 		if err := e.look(&e.files[i]); err != nil {
 			return err

@@ -104,13 +104,13 @@ func Find(place home.Home, store *blobs.Store, id home.Identity, request Request
 			out.Count += count
 		}
 	}
-	slices.SortFunc(out.Places, func(a, b Place) int {
+	slices.SortStableFunc(out.Places, func(a, b Place) int {
 		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What))
 	})
 	if looks.plan.Places = out.Count; out.Count > 0 {
 		looks.plan.Files = append(looks.plan.Files, looks.anew...)
 	}
-	slices.SortFunc(looks.plan.Files, func(a, b home.ErasedFile) int { // blobs first
+	slices.SortStableFunc(looks.plan.Files, func(a, b home.ErasedFile) int { // blobs first
 		return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.Path, b.Path))
 	})
 	if len(out.Places) == 0 && looks.plan.Empty() {
