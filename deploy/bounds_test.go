@@ -20,7 +20,7 @@ func TestCallsOfARound(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")
 	}
-	most := map[string]float64{"syncs round": 9, "syncs turn": 8.5, "files round": 70, "files turn": 190}
+	most := map[string]float64{"syncs round": 9, "syncs turn": 8.5, "files round": 66, "files turn": 190}
 	r, err := bench.Run(t.Context(), bench.Options{Home: filepath.Join(t.TempDir(), "home"), Program: lethe,
 		Only: []string{"calls"}, Say: func(string) {}})
 	lethetest.Must(t, err)
