@@ -10,7 +10,6 @@
 package acp
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -67,16 +66,14 @@ type Config struct {
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	srv := &server{Config: c, ctx: ctx, sessions: map[sdk.SessionId]*session{}, cancelled: make(chan struct{}, 1)}
-	wire := &wire{from: bufio.NewReaderSize(c.In, 1<<16), to: c.Out, cancelled: srv.cancelled}
+	wire := newWire(c.In, c.Out, srv.cancelled)
 	srv.conn = sdk.NewAgentSideConnection(srv, wire, wire)
 	srv.conn.SetLogger(c.Log)
 	var err error
 	select {
 	case <-ctx.Done():
 	case <-srv.conn.Done(): // it has read all
-		if wire.err != io.EOF {
-			err = wire.err
-		}
+		err = wire.end()
 	}
 	cancel()
 	srv.mu.Lock()

@@ -1,10 +1,9 @@
 package acp
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,6 +14,8 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"lethe/blobs"
+	"lethe/bridge/report"
+	"lethe/internal/lines"
 )
 
 const (
@@ -25,58 +26,68 @@ const (
 // wire is the connection as the library sees it. It answers messages that the library cannot take, or would take for
 // others, and completes messages that it cannot write.
 type wire struct {
-	from *bufio.Reader
-	rest []byte // of a line, to be read
-	err  error  // behind it
+	*lines.Reader
 
 	cancelled <-chan struct{} // a session/cancel was obeyed
-	waits     bool            // for that, since rest is one
+	waits     bool            // for that, since the line before was one
+	stray     string          // the first line that is no message, quoted
 
 	mu sync.Mutex // held while a message is written
 	to io.Writer
 }
 
+func newWire(from io.Reader, to io.Writer, cancelled <-chan struct{}) *wire {
+	w := &wire{to: to, cancelled: cancelled}
+	w.Reader = lines.New(from, maxHeld, w.take)
+	return w
+}
+
 // obeyTime bounds the wait for a session/cancel to be obeyed, in case the library refuses it.
 const obeyTime = time.Second
 
-// Read implements io.Reader. It holds back what stands behind a session/cancel until that is obeyed: the library
-// handles notifications and requests side by side, and would cancel the next prompt.
-func (w *wire) Read(p []byte) (int, error) {
-	if len(w.rest) == 0 && w.waits {
+// take returns a line for the library. It holds back what stands behind a session/cancel until that is obeyed: the
+// library handles notifications and requests side by side, and would cancel the next prompt.
+func (w *wire) take(line []byte) ([]byte, error) {
+	if w.waits {
 		select {
 		case <-w.cancelled:
 		case <-time.After(obeyTime):
 		}
 	}
-	for len(w.rest) == 0 && w.err == nil {
-		w.next()
+	w.waits = false
+	text := bytes.TrimSpace(line)
+	switch {
+	case len(line) > maxHeld:
+		return nil, fmt.Errorf("the editor sent a message above %s", blobs.Size(maxHeld))
+	case len(text) == 0:
+		return nil, nil
+	case text[0] != '{', !json.Valid(text):
+		w.stray = cmp.Or(w.stray, fmt.Sprintf("%.80q", text))
+		w.send(refusal(nil, &sdk.RequestError{Code: -32700, Message: "the line is no JSON object"}))
+		return nil, nil
+	case w.refuses(line):
+		return nil, nil
 	}
-	n := copy(p, w.rest)
-	w.rest = w.rest[n:]
-	if n == 0 {
-		return 0, w.err
-	}
-	return n, nil
+	w.waits = isCancel(line)
+	return line, nil
 }
 
-// next reads a message.
-func (w *wire) next() {
-	var line []byte
-	for {
-		piece, err := w.from.ReadSlice('\n')
-		line = append(line, piece...)
-		if len(line) > maxHeld {
-			w.err = fmt.Errorf("the editor sent a message above %s", blobs.Size(maxHeld))
-			return
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if w.err = err; !w.refuses(line) {
-			w.rest, w.waits = line, isCancel(line)
-		}
-		return
+// end returns why the input cannot be read on, or which line of it was no message.
+func (w *wire) end() error {
+	if err := w.Err(); err != nil && err != io.EOF {
+		return err
 	}
+	if w.stray == "" {
+		return nil
+	}
+	return &report.InvalidError{
+		Err: fmt.Errorf("the input has a line that is no message of an editor: %s", w.stray), Advice: "an editor starts this",
+	}
+}
+
+// refusal answers a request.
+func refusal(id json.RawMessage, why error) any {
+	return map[string]any{"jsonrpc": "2.0", "id": id, "error": why}
 }
 
 // isCancel reports whether a line is a session/cancel.
@@ -123,7 +134,7 @@ func (w *wire) refuses(line []byte) bool {
 		return false
 	}
 	if len(request.ID) > 0 {
-		w.send(map[string]any{"jsonrpc": "2.0", "id": request.ID, "error": invalid("%s", why)})
+		w.send(refusal(request.ID, invalid("%s", why)))
 	}
 	return true
 }

@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"bufio"
 	"io"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ func TestCancelComesFirst(t *testing.T) {
 	for _, obeyed := range []time.Duration{300 * time.Millisecond, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			cancelled := make(chan struct{}, 1)
-			o := &wire{from: bufio.NewReader(strings.NewReader(next + cancel + next + long + cancel)), to: io.Discard, cancelled: cancelled}
+			o := newWire(strings.NewReader(next+cancel+next+long+cancel), io.Discard, cancelled)
 			read := func(want string) {
 				t.Helper()
 				got := make([]byte, len(want))

@@ -1,10 +1,8 @@
 package mcp
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,26 +10,41 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/lines"
 )
-
-// lines reads a text line by line, and passes on what do makes of each. A line above maxMessage bytes passes as it is, in
-// pieces.
-type lines struct {
-	io.Closer
-	from *bufio.Reader
-	do   func(line []byte) []byte
-	rest []byte // of a line, to be read
-	err  error  // behind it
-
-	unasked int       // bytes of notifications in a minute
-	since   time.Time // when that began
-}
 
 // errFlood ends a connection before its notifications fill the memory: the library queues them.
 var errFlood = fmt.Errorf("it sent more than %s of notifications in a minute", blobs.Size(maxMessage))
 
-// floods counts a line, and reports whether too many notifications come.
-func (l *lines) floods(line []byte) bool {
+// bounded is a connection that passes on what do makes of each line. A line above maxMessage passes as it is.
+type bounded struct {
+	io.Reader
+	io.Closer
+}
+
+func newLines(from io.ReadCloser, do func([]byte) []byte) bounded {
+	var notes notes
+	pass := func(line []byte) ([]byte, error) {
+		if len(line) > maxMessage {
+			return line, nil
+		}
+		line = do(line)
+		if notes.flood(line) {
+			return nil, errFlood
+		}
+		return line, nil
+	}
+	return bounded{lines.New(from, maxMessage, pass), from}
+}
+
+// notes counts the bytes of the notifications in a minute.
+type notes struct {
+	bytes int
+	since time.Time
+}
+
+// flood counts a line, and reports whether too many notifications come.
+func (n *notes) flood(line []byte) bool {
 	var message struct {
 		ID     json.RawMessage
 		Method string
@@ -44,49 +57,11 @@ func (l *lines) floods(line []byte) bool {
 	if !isNotification {
 		return false
 	}
-	if now := time.Now(); now.Sub(l.since) > time.Minute {
-		l.unasked, l.since = 0, now
+	if now := time.Now(); now.Sub(n.since) > time.Minute {
+		n.bytes, n.since = 0, now
 	}
-	l.unasked += len(line)
-	return l.unasked > maxMessage
-}
-
-func newLines(from io.ReadCloser, do func([]byte) []byte) *lines {
-	return &lines{Closer: from, from: bufio.NewReader(from), do: do}
-}
-
-// Read implements io.Reader.
-func (l *lines) Read(p []byte) (int, error) {
-	for len(l.rest) == 0 && l.err == nil {
-		l.next()
-	}
-	n := copy(p, l.rest)
-	l.rest = l.rest[n:]
-	if n == 0 {
-		return 0, l.err
-	}
-	return n, nil
-}
-
-// next reads a line.
-func (l *lines) next() {
-	var line []byte
-	for {
-		piece, err := l.from.ReadSlice('\n')
-		line = append(line, piece...)
-		isLong := len(line) > maxMessage
-		if isLong {
-			l.rest = line
-			return
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			l.rest, l.err = l.do(line), err
-			if l.floods(l.rest) {
-				l.rest, l.err = nil, errFlood
-			}
-			return
-		}
-	}
+	n.bytes += len(line)
+	return n.bytes > maxMessage
 }
 
 // messages returns what keeps the lines of a program's output that are messages. It logs the first of the others, and
