@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -73,8 +74,7 @@ func RemoveServer(home, name string) error {
 	var was mcp.Server
 	err := edit(home, func(text string, settings *Settings) (string, error) {
 		if _, there := settings.MCP[name]; !there {
-			const what = "there is no server %s"
-			return "", Invalid("lethe mcp list shows those that there are", what, name)
+			return "", fmt.Errorf("%w %s", mcp.ErrNoServer, name)
 		}
 		was = settings.MCP[name]
 		delete(settings.MCP, name)

@@ -136,14 +136,18 @@ func (s Server) At() string {
 	return strings.Join(s.Command, " ")
 }
 
-// Test starts a server that does not run yet, and returns what it can do, and why tools are left out. Unless paste is nil, people log in before:
-// paste shows them the address to open, and returns the one that their browser ends at, or the code in it.
+// ErrNoServer is wrapped where the settings have no server of a name, which follows.
+var ErrNoServer = errors.New("there is no server")
+
+// Test starts a server that does not run yet, and returns what it can do, and why tools are left out. Unless paste is
+// nil, people log in before: paste shows them the address to open, and returns the one that their browser ends at, or
+// the code in it.
 func (s *Servers) Test(
 	ctx context.Context, name string, paste func(address string) string,
 ) (items []catalogue.Item, left []string, err error) {
 	one := s.called(name)
 	if one == nil {
-		return nil, nil, fmt.Errorf("there is no server %s: lethe mcp list shows those that there are", name)
+		return nil, nil, fmt.Errorf("%w %s", ErrNoServer, name)
 	}
 	if paste != nil {
 		if err := one.login(ctx, paste); err != nil {

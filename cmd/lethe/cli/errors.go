@@ -14,6 +14,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/agent/llm"
+	"lethe/agent/tools/mcp"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/access"
@@ -64,6 +65,7 @@ var kinds = []kind{
 	{code: exit.Corrupt, errs: []any{new(*life.CorruptError), home.ErrCorrupt, blobs.ErrDigest}},
 	{code: exit.NotFound, errs: []any{home.ErrAmbiguous}, advice: "give more digits"},
 	{code: exit.NotFound, errs: []any{report.ErrNoQuestion}, advice: "what is open: %s", command: "questions"},
+	{code: exit.NotFound, errs: []any{mcp.ErrNoServer}, advice: "all servers: %s", command: "mcp list"},
 	{code: exit.NotFound, errs: []any{access.ErrNotListed}, advice: "all ids: %s", command: "bridge telegram who"},
 	{code: exit.NotFound, errs: []any{home.ErrNotFound, blobs.ErrNotFound, report.ErrNoMatch}},
 	{code: exit.Interrupt, errs: []any{context.Canceled}},

@@ -58,7 +58,10 @@ func Question(cmd *cobra.Command, args []string) error {
 	case oneWord && strings.HasPrefix(question, "/"):
 		return exit.Hint(exit.Usagef("%s is for a chat", question), "write it there, or say it in the room: lethe say ROOM %s",
 			console.Quoted(question))
-	case oneWord && meant(cmd, question) != "":
+	case !oneWord:
+		return nil
+	}
+	if name, _ := meant(cmd, question); name != "" {
 		return noCommand(cmd, args)
 	}
 	return nil
@@ -70,7 +73,7 @@ func noCommand(cmd *cobra.Command, words []string) error {
 		return nil
 	}
 	advice := cmd.CommandPath() + " --help lists the commands"
-	if name := meant(cmd, words[0]); name != "" {
+	if name, isNear := meant(cmd, words[0]); isNear {
 		advice = fmt.Sprintf("did you mean: %s %s", cmd.CommandPath(), name)
 	}
 	switch {
@@ -84,23 +87,26 @@ func noCommand(cmd *cobra.Command, words []string) error {
 }
 
 // meant returns the name of the command below cmd that a word seems to mean, or "": the command that others call so, or
-// the nearest within two letters. For "help" it is one letter: "hello" is a question.
-func meant(cmd *cobra.Command, word string) string {
-	best, least := "", 3
+// the nearest within two letters. For "help" it is one letter: "hello" is a question. isNear says that nothing else is as
+// near, and in a word of up to four letters only one is wrong.
+func meant(cmd *cobra.Command, word string) (name string, isNear bool) {
+	least := 3
 	for _, below := range cmd.Commands() {
 		if slices.Contains(below.SuggestFor, word) {
-			return below.Name()
+			return below.Name(), true
 		}
 		slips := llm.Slips(word, below.Name())
-		if below.Name() == "help" {
-			slips *= 2
-		}
-		resembles := slips < least && slips < len(word)
-		if resembles && !config.Opposed(word, below.Name()) {
-			best, least = below.Name(), slips
+		isHello := slips > 1 && below.Name() == "help"
+		resembles := slips < len(word) && !isHello && !config.Opposed(word, below.Name())
+		switch {
+		case !resembles:
+		case slips < least:
+			name, least, isNear = below.Name(), slips, slips == 1 || len(word) > 4
+		case slips == least:
+			isNear = false
 		}
 	}
-	return best
+	return name, isNear
 }
 
 // wanted describes the values of a flag by its type.

@@ -192,10 +192,14 @@ func (c *Console) Confirm(yes bool, loss, question string) error {
 		return exit.Usagef("--json asks nobody; add --yes")
 	}
 	answer, _ := c.ReadTyped(c.Out, loss+question+" for good? Type yes: ", false)
-	if answer != "yes" {
-		return fmt.Errorf("%s: not confirmed, nothing was removed", strings.ToLower(question))
+	if answer == "yes" {
+		return nil
 	}
-	return nil
+	err := fmt.Errorf("%s: not confirmed, nothing was removed", strings.ToLower(question))
+	if IsTerminal(c.In) {
+		return err
+	}
+	return exit.Hint(err, "--yes does not ask")
 }
 
 // Unhurried makes the streams of a program that stays outlets: a write to them never waits for a reader.

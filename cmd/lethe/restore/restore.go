@@ -95,14 +95,14 @@ func empty(dir string, all []os.DirEntry) error {
 	return nil
 }
 
-// parseTime reads a time; "" is the zero time.
+// parseTime reads a time; "" and now are the zero time.
 func parseTime(text string) (time.Time, error) {
-	if text == "" {
+	if text == "" || text == "now" {
 		return time.Time{}, nil
 	}
 	moment, err := report.ParseMoment(text, time.Now())
-	if err == nil && moment.At.IsZero() {
-		err = exit.Usagef("restore --at: %q is no time; write 2026-11-20 or 2026-11-20T12:57", text)
+	if moment.At.IsZero() {
+		err = exit.Usagef("restore --at: %q is no time; write now, 2026-11-20, 2026-11-20T12:57 or 2h ago", text)
 	}
 	return moment.At, err
 }
