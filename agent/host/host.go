@@ -100,6 +100,7 @@ type Host struct {
 	serve    func(context.Context) error // the offline model, or nil
 	others   *mcp.Servers                // nil: nothing is configured
 	shared   *hosts.Cluster              // nil: no other host shares the home
+	copies   *Copies                     // nil: the home has its lives itself
 	warnings []string                    // what weakens the promises here
 }
 

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"lethe/agent/config"
 	"lethe/agent/events"
 	"lethe/agent/home"
+	"lethe/agent/status"
 	"lethe/chat"
 	"lethe/internal/secret"
 )
@@ -131,7 +133,8 @@ type Asked struct {
 	Room  string
 	After string // the newest event that Await has seen
 
-	turn turn
+	turn  turn
+	heard atomic.Bool // as the turn has it, for untilStopped
 }
 
 // Ask prepares to say something in a room.
@@ -164,7 +167,11 @@ func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event)
 		}
 		a.After = cmp.Or(event.ID, a.After)
 		t.After = a.After
-		return t.take(event), t.err
+		done = t.take(event)
+		if t.heard {
+			a.heard.Store(true)
+		}
+		return done, a.elsewhere(t.err)
 	}
 	for e, err := range a.Events(following, a.After) {
 		if done, err := see(e, err); done {
@@ -237,14 +244,18 @@ func (i *Identity) ended(ctx context.Context) {
 // alivePace is the time between two looks whether another process lives; it may die without a word.
 const alivePace = 2 * time.Second
 
-// untilStopped ends the wait for an identity that has stopped.
-func (i *Identity) untilStopped(ctx context.Context, end context.CancelCauseFunc) {
-	i.mu.Lock()
-	done := i.done
-	i.mu.Unlock()
+// hearTime is the time in which an identity of another host that has nothing to do should hear a line: its host looks
+// for lines twice a minute or more often.
+const hearTime = 90 * time.Second
+
+// untilStopped ends the wait for an identity that has stopped, or does not hear.
+func (a *Asked) untilStopped(ctx context.Context, end context.CancelCauseFunc) {
+	a.mu.Lock()
+	done := a.done
+	a.mu.Unlock()
 	look := time.NewTicker(alivePace)
 	defer look.Stop()
-	for {
+	for idle := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -252,10 +263,29 @@ func (i *Identity) untilStopped(ctx context.Context, end context.CancelCauseFunc
 			done = nil // perhaps it was opened by another process before this one
 		case <-look.C:
 		}
-		if _, running := home.Running(i.Identity); !running {
-			end(fmt.Errorf("wait for %s: %w", i.Name, ErrStopped))
+		if _, running := home.Running(a.Identity.Identity); !running {
+			end(a.elsewhere(fmt.Errorf("wait for %s: %w", a.Name, ErrStopped)))
+		}
+		if a.host.copies == nil {
+			continue
+		}
+		if live, _ := status.Read(a.Dir); a.heard.Load() || live.State != status.Idle {
+			idle = time.Now()
+		}
+		if time.Since(idle) > hearTime {
+			where, _ := a.host.copies.Where(a.Identity.Identity)
+			end(fmt.Errorf("wait for %s: it has not heard what was said within %s: %w", a.Name, hearTime, where))
 		}
 	}
+}
+
+// elsewhere adds to an ErrStopped of an identity of another host where that is.
+func (i *Identity) elsewhere(err error) error {
+	if i.host.copies == nil || !errors.Is(err, ErrStopped) {
+		return err
+	}
+	where, _ := i.host.copies.Where(i.Identity)
+	return fmt.Errorf("%w: %w", err, where)
 }
 
 // Events yields what happens to the identity, behind the event with the ID after: from the

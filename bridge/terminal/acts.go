@@ -270,17 +270,14 @@ func recent(path string, n int) (after string) {
 
 // happened reads what has happened since to the identities that hear the room.
 func (f *files) happened() (all []ownEvent) {
-	if f.cfg.Store == nil {
-		return nil
-	}
 	for _, who := range f.all {
-		if !slices.Contains(who.Rooms, f.seen.Room) {
+		if who.store == nil || !slices.Contains(who.Rooms, f.seen.Room) {
 			continue
 		}
 		stream, known := f.follows[who.Self]
 		if !known {
-			path := filepath.Join(f.agents(), who.Self, "LIFE.md")
-			stream, _ = events.Open(f.cfg.Store, events.Log{Path: path, Name: who.Name}, recent(path, history))
+			path := filepath.Join(who.dir, "LIFE.md")
+			stream, _ = events.Open(who.store, events.Log{Path: path, Name: who.Name}, recent(path, history))
 		}
 		f.follows[who.Self] = stream
 		if stream == nil {

@@ -13,6 +13,7 @@ import (
 
 	"lethe/agent/events"
 	"lethe/agent/status"
+	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/secret"
 )
@@ -42,6 +43,7 @@ type files struct {
 	unwatch func()
 	watched []chat.Scope
 	path    string // of the room
+	read    string // the file that its lines are read from
 	cursor  chat.Cursor
 	anew    bool                      // the room is read from its end
 	seen    news                      // the last one, without its lines
@@ -57,6 +59,9 @@ func newFiles(cfg Config) *files {
 // open has look view a room from its end.
 func (f *files) open(room string) {
 	f.path, f.seen.Room, f.anew = chat.Path(f.cfg.Home, room), room, true
+	if f.read = f.path; f.cfg.Order != nil {
+		f.read = f.cfg.Order(room)
+	}
 }
 
 // look returns what there is, and whether anything of it is new.
@@ -75,23 +80,16 @@ func (f *files) look() (latest news, isNew bool) {
 	return latest, changed || len(lines)+len(latest.Acts) > 0
 }
 
-func (f *files) agents() string { return filepath.Join(f.cfg.Home, "agents") }
-
 // list finds the identities and rooms there are, by name, and watches them. An identity that does not run is stopped.
 func (f *files) list() {
 	f.all = nil
-	for s := range status.All(f.cfg.Home) {
-		a := agent{Status: s}
-		if a.working() {
-			a.Live = status.ReadLive(filepath.Join(f.agents(), s.Self))
-		}
-		f.all = append(f.all, a)
+	scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}}
+	if f.read != f.path {
+		scopes = append(scopes, chat.Scope{Dir: filepath.Dir(f.read), Names: []string{filepath.Base(f.read)}})
 	}
-	scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: f.agents()}}
-	entries, _ := os.ReadDir(f.agents()) // no directory is no identities; a new identity has no status yet
-	for _, e := range entries {
-		dir := filepath.Join(f.agents(), e.Name())
-		scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", status.LiveFile, "LIFE.md"}})
+	scopes = append(scopes, f.listIn(f.cfg.Home, f.cfg.Store)...)
+	if f.cfg.Afar != "" {
+		scopes = append(scopes, f.listIn(f.cfg.Afar, f.cfg.AfarStore)...)
 	}
 	slices.SortStableFunc(f.all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
 	if !reflect.DeepEqual(scopes, f.watched) {
@@ -104,22 +102,43 @@ func (f *files) list() {
 	f.seen.Rooms = chat.All(f.cfg.Home)
 }
 
+// listIn adds the identities of a home, a copy in the place of what was left here when another host took it, and returns
+// where their changes are seen.
+func (f *files) listIn(home string, store *blobs.Store) (scopes []chat.Scope) {
+	agents := filepath.Join(home, "agents")
+	for s := range status.All(home) {
+		who := agent{Status: s, dir: filepath.Join(agents, s.Self), store: store}
+		if who.working() {
+			who.Live = status.ReadLive(who.dir)
+		}
+		f.all = slices.DeleteFunc(f.all, func(left agent) bool { return left.Self == who.Self })
+		f.all = append(f.all, who)
+	}
+	scopes = append(scopes, chat.Scope{Dir: agents})
+	entries, _ := os.ReadDir(agents) // no directory is no identities; a new identity has no status yet
+	for _, e := range entries {
+		dir := filepath.Join(agents, e.Name())
+		scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", status.LiveFile, "LIFE.md"}})
+	}
+	return scopes
+}
+
 // next returns what was appended since. When the room was opened, or is no longer the file that was read, fresh is
 // true and the lines are its end.
 func (f *files) next() (lines []message, fresh bool, err error) {
 	for more := true; more; {
 		if f.anew {
-			_, _, cursor, err := chat.Tail(f.path, history)
+			_, _, cursor, err := chat.Tail(f.read, history)
 			if err != nil {
 				return nil, true, err
 			}
 			lines, fresh, f.cursor, f.anew = nil, true, cursor, false
 		}
-		batch, err := chat.Read(f.path, f.cursor, 1<<20) // so that a flood does not hold the reader
+		batch, err := chat.Read(f.read, f.cursor, 1<<20) // so that a flood does not hold the reader
 		if err != nil {
 			return lines, fresh, err
 		}
-		if f.anew = batch.Restarted; !f.anew {
+		if f.anew = batch.Restarted || batch.Realigned; !f.anew { // what another host said may stand before the cursor
 			lines = append(lines, batch.Lines...)
 			f.cursor, more = batch.Next, batch.More
 		}
@@ -127,20 +146,27 @@ func (f *files) next() (lines []message, fresh bool, err error) {
 	return lines, fresh, nil
 }
 
-// say appends text to the room and returns where its line ends.
-func (f *files) say(text string) (to int64, err error) {
-	line, err := chat.Format(false, f.cfg.User, time.Now(), secret.Text(text))
+// say appends text to the room and returns its line as it is read there.
+func (f *files) say(text string) (message, error) {
+	raw, err := chat.Format(false, f.cfg.User, time.Now(), secret.Text(text))
 	if err != nil {
-		return 0, err
+		return message{}, err
 	}
-	_, to, err = chat.Append(f.path, line)
-	return to, err
+	from, to, err := chat.Append(f.path, raw)
+	there, unread := chat.After(f.path, from, 1)
+	isThere := unread == nil && len(there) > 0
+	if isThere && there[0].To == to { // a very long one is read up to a bound
+		return there[0], err
+	}
+	return chat.Parse(raw), err
 }
 
 // agent is an identity that runs, as its status file shows it.
 type agent struct {
 	status.Status
-	Live status.Live // what is under way
+	Live  status.Live // what is under way
+	dir   string
+	store *blobs.Store // nil: its acts are not told
 }
 
 func (a agent) working() bool {

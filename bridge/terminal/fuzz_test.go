@@ -59,7 +59,7 @@ func FuzzPlain(f *testing.F) {
 		for _, text := range got {
 			for _, json := range []bool{false, true} {
 				var out bytes.Buffer
-				p := &plain{cfg: Config{Out: &out, JSON: json}, own: map[int64]bool{}}
+				p := &plain{cfg: Config{Out: &out, JSON: json}, own: map[string]int{}}
 				lethetest.Must(t, p.show(chat.Parse([]byte(text))))
 				if strings.ContainsFunc(out.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) ||
 					strings.Count(out.String(), "\n") != 1+strings.Count(out.String(), "\n  ") {

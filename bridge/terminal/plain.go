@@ -36,7 +36,7 @@ func Plain(ctx context.Context, cfg Config) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	run := &plain{cfg: cfg, files: newFiles(cfg), own: map[int64]bool{}, listened: true}
+	run := &plain{cfg: cfg, files: newFiles(cfg), own: map[string]int{}, listened: true}
 	orders := make(chan request)
 	put := func(r request) {
 		select {
@@ -63,8 +63,8 @@ type plain struct {
 	files *files
 
 	agents   []agent
-	own      map[int64]bool // the ends of the lines that were sent
-	last     int64          // the newest of these
+	own      map[string]int // lines that were sent and not read yet, by their hashes
+	last     int64          // the end of the last one that was read
 	ended    bool           // the input
 	listened bool           // somebody heard the room at the last news
 	failed   string         // why the room could not be read at the last look
@@ -79,11 +79,11 @@ func (p *plain) look(order request) error {
 	case order.room != "":
 		p.files.open(order.room)
 	case order.say != "":
-		to, err := p.files.say(order.say)
+		line, err := p.files.say(order.say)
 		if err != nil {
 			return fmt.Errorf("send message: %w", err)
 		}
-		p.own[to], p.last = true, to
+		p.own[line.Hash]++
 	case order.end == io.EOF:
 		p.ended = true
 	case order.end != nil:
@@ -131,8 +131,11 @@ func read(ctx context.Context, in io.Reader, say func(text string)) error {
 
 // show prints one line of the room, unless it was sent from here.
 func (p *plain) show(line message) error {
-	if p.own[line.To] {
-		delete(p.own, line.To)
+	if p.own[line.Hash] > 0 {
+		p.last = line.To
+		if p.own[line.Hash]--; p.own[line.Hash] == 0 {
+			delete(p.own, line.Hash)
+		}
 		return nil
 	}
 	text := screen.Sanitize(line.Name + ": " + withFiles(line) + howToAnswer(line))
@@ -168,14 +171,17 @@ func (p *plain) starting() bool {
 
 // done is errDone, or a better reason to end, when the answers to all that was sent are in.
 func (p *plain) done() error {
-	if p.last == 0 {
+	if p.last+int64(len(p.own)) == 0 {
 		return errDone // nothing was sent, nothing is owed
 	}
 	if p.starting() {
 		return nil
 	}
-	end := errDone
-	for _, who := range listeners(p.agents, p.cfg.Room, "") {
+	end, hearers := errDone, listeners(p.agents, p.cfg.Room, "")
+	if len(hearers) > 0 && len(p.own) > 0 { // other hosts have not been told yet
+		return nil
+	}
+	for _, who := range hearers {
 		if !who.done(p.cfg.Room, p.last) {
 			return nil
 		}

@@ -48,6 +48,11 @@ type Config struct {
 	// Store has the texts of the acts that Screen tells between the lines. Without it, Screen tells of no acts.
 	Store *blobs.Store
 
+	// Afar is a home with copies of the identities that other hosts have, and AfarStore has their texts; "" if there are
+	// none.
+	Afar      string
+	AfarStore *blobs.Store
+
 	// Run runs a command of the program, such as "context", "ada", and returns its output and its error as text.
 	// Any goroutine may call it. Screen shows the text between the lines.
 	Run func(args ...string) string
@@ -64,6 +69,9 @@ type Config struct {
 
 	// The rest is for Plain.
 
+	// Order returns the file with the lines of a room in the order in which identities hear them; nil: the file that
+	// lines are appended to.
+	Order func(room string) string
 	// JSON writes one object per message: {"room","agent","name","at","text"}.
 	JSON bool
 	// Timeout bounds the wait for answers once the input has ended; 0 waits without end.

@@ -63,6 +63,8 @@ func runAsk(ctx context.Context, app *cli.App, options askOptions, args []string
 	if len(args) > 1 && app.Runs.Name == "" {
 		if id, err := app.Home.Find(args[0]); err == nil {
 			app.Runs.Name, args = id.Name, args[1:]
+		} else if app.Named(ctx, args[0]) { // at another host
+			app.Runs.Name, args = args[0], args[1:]
 		}
 	}
 	text, err := talk.ReadQuestion(app, args)

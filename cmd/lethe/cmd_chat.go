@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent/host"
 	"lethe/bridge/terminal"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/talk"
@@ -53,9 +51,9 @@ func runChat(ctx context.Context, app *cli.App, options chatOptions, args []stri
 		return err
 	}
 	if !options.once {
-		return converse(ctx, app, terminal.Config{
+		return talk.Chat(ctx, app, terminal.Config{
 			Room: room, Banner: strings.TrimSpace(app.NearestRoom(room)), Timeout: options.timeout,
-		})
+		}, beside(app))
 	}
 	text, err := talk.ReadMessage(app, "")
 	if err != nil {
@@ -64,46 +62,15 @@ func runChat(ctx context.Context, app *cli.App, options chatOptions, args []stri
 	return talk.AskRoom(ctx, app, room, text, options.timeout)
 }
 
-// chatWithDefault attaches to the default identity, or runs it as long as the chat lasts.
-func chatWithDefault(ctx context.Context, app *cli.App) error {
-	bye := ""
-	err := app.Talk(ctx, func(identity *host.Identity, banner string) error {
-		if banner != "" {
-			bye = fmt.Sprintf("%s has stopped; everything is saved. Continue with: %s\n", identity.Name,
-				app.Lethe("--name %s%s", identity.Name, app.Runs.Again()))
-		}
-		room := app.RoomOf(identity.Identity)
-		return converse(ctx, app, terminal.Config{Room: room, Self: identity.Self, Banner: banner})
-	})
-	if err == nil && app.Interactive() {
-		fmt.Fprint(app.Out, bye)
-	}
-	return err
-}
-
-// converse talks in a room: full screen on a terminal, plain lines otherwise.
-func converse(ctx context.Context, app *cli.App, conf terminal.Config) error {
-	conf.In, conf.Out, conf.Err, conf.JSON = app.In, app.Out, app.Err, app.JSON
-	conf.Home, conf.User, conf.Start = app.Home.Dir, app.Settings.UserName(), app.HowToHear(conf.Room)
-	return app.BesideHosts(ctx, false, func(ctx context.Context) error {
-		if app.DrawsScreen() && !conf.JSON {
-			conf.Store, conf.Run = app.Look.Store, commandsBeside(ctx, app.HomeDir)
-			return terminal.Screen(ctx, conf)
-		}
-		app.Tell(conf.Banner)
-		return terminal.Plain(ctx, conf)
-	})
-}
-
-// commandsBeside returns a function that runs a command on the same home and returns its output.
-func commandsBeside(ctx context.Context, homeDir string) func(args ...string) string {
-	return func(args ...string) string {
+// beside returns a function that runs a command on the same home and returns its output.
+func beside(app *cli.App) talk.Beside {
+	return func(ctx context.Context, args ...string) string {
 		var out bytes.Buffer
-		beside := cli.New(strings.NewReader(""), &out, &out)
-		if homeDir != "" {
-			args = append([]string{"--home", homeDir}, args...)
+		other := cli.New(strings.NewReader(""), &out, &out)
+		if app.HomeDir != "" {
+			args = append([]string{"--home", app.HomeDir}, args...)
 		}
-		execute(ctx, beside, args)
+		execute(ctx, other, args)
 		return out.String()
 	}
 }

@@ -58,7 +58,7 @@ A query is plain text: quotes, AND, * and the like have no special meaning.`,
 
 func runRecall(ctx context.Context, app *cli.App, options recallOptions, args []string) error {
 	who, words := "", args
-	if len(words) > 1 && app.Named(words[0]) {
+	if len(words) > 1 && app.Named(ctx, words[0]) {
 		who, words = words[0], words[1:]
 	}
 	id, err := app.FindToRead(ctx, who)

@@ -107,11 +107,11 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 // runRoot is lethe alone, or with a question.
 func runRoot(ctx context.Context, app *cli.App, args []string) error {
 	if len(args) == 0 {
-		return chatWithDefault(ctx, app)
+		return talk.ChatWithDefault(ctx, app, beside(app))
 	}
-	if id, err := app.Home.Find(args[0]); err == nil && id.Name == args[0] {
-		err := exit.Usagef("%s is an identity", id.Name)
-		return exit.Hint(err, "talk to it with: %s", app.Lethe("--name %s", id.Name))
+	if app.Named(ctx, args[0]) {
+		err := exit.Usagef("%s is an identity", args[0])
+		return exit.Hint(err, "talk to it with: %s", app.Lethe("--name %s", args[0]))
 	}
 	text, err := talk.ReadQuestion(app, args)
 	if err != nil {

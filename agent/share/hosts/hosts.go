@@ -59,10 +59,11 @@ type Cluster struct {
 	drains   int // bytes of askedRoom that hold no drain for this process; -1: it has not looked
 	standing standing
 
-	mu      sync.Mutex
-	lasting context.Context  // ends a moment after the program
-	streams *streams.Streams // nil until they are needed
-	roster  roster
+	mu        sync.Mutex
+	lasting   context.Context  // ends a moment after the program
+	streams   *streams.Streams // nil until they are needed
+	roster    roster
+	sightings map[string]sighting // of Last
 }
 
 // New returns the Cluster of a home, and sets h.Shared.

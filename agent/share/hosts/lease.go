@@ -237,6 +237,32 @@ func (l *leases) silent(ctx context.Context, host string) bool {
 	return err == nil
 }
 
+// Last returns when a host last said that it is there, by its own clock, and whether it is silent. The first call
+// believes that clock, later ones this host's.
+func (s *Cluster) Last(ctx context.Context, host string) (said time.Time, silent bool, err error) {
+	if err := s.connect(); err != nil {
+		return said, false, err
+	}
+	s.mu.Lock()
+	was := s.sightings[host]
+	s.mu.Unlock()
+	isFirst := was.since.IsZero()
+	seen, err := s.leases.sight(ctx, host, was)
+	if err != nil {
+		return said, false, err
+	}
+	if isFirst && seen.n > 0 && seen.At.Before(seen.since) {
+		seen.since = seen.At
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sightings == nil {
+		s.sightings = map[string]sighting{}
+	}
+	s.sightings[host] = seen
+	return seen.At, seen.silent(), nil
+}
+
 // Seen is a host, and when it last said that it is there.
 type Seen struct {
 	streams.Host

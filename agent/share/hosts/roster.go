@@ -229,6 +229,14 @@ func (s *Cluster) Copy(
 	return copied, at, err
 }
 
+// WatchLife signals at once, and when Copy may bring something new of a life, until ctx ends.
+func (s *Cluster) WatchLife(ctx context.Context, self string) (<-chan struct{}, error) {
+	if err := s.connect(); err != nil {
+		return nil, err
+	}
+	return s.streams.Watch(ctx, lives.Stream(self)), nil
+}
+
 // Take has a life go on here, with its children.
 func (s *Cluster) Take(ctx context.Context, who string) (home.Identity, error) {
 	err := s.Sync(ctx)

@@ -46,7 +46,9 @@ type App struct {
 	Settings Settings       // its config.toml
 	Shared   *hosts.Cluster // nil: no other host shares the home
 
-	copies *copies // nil: app.Look reads the home
+	// copies is a home for copies of lives that other hosts have, while there is one; here is then Look of the home.
+	copies *host.Copies
+	here   report.Home
 }
 
 // Settings are config.toml, with the tables of the bridges that this program runs.

@@ -3,35 +3,23 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/blobs"
 	"lethe/bridge/report"
 	"lethe/cmd/lethe/console"
 	"lethe/life"
 )
 
-// copies is a home for copies of lives that other hosts have, as the store has them. It is gone when the command ends,
-// so that no erasure has to find it.
-type copies struct {
-	home  home.Home
-	store *blobs.Store
-	here  report.Home // app.Look of the home itself
-}
-
 // FindToRead is Find for a command that only reads. If another host has the life and it is not on this disk, app.Look
 // reads a copy from then on, and a note says so.
 func (app *App) FindToRead(ctx context.Context, who string) (home.Identity, error) {
 	if app.copies != nil {
-		app.Look = app.copies.here
+		app.Look = app.here
 	}
-	id, err := app.Find(who)
-	if errors.Is(err, home.ErrNotFound) && app.Shared != nil {
-		app.Refresh(ctx)
-		id, err = app.Find(who)
-	}
+	id, err := app.findAnew(ctx, who)
 	elsewhere, is := errors.AsType[*home.ElsewhereError](err)
 	if !is {
 		return id, err
@@ -75,12 +63,10 @@ func (app *App) FindText(ctx context.Context, ref string) (blobs.Blob, error) {
 
 // readCopy copies a life, and has app.Look read the copy.
 func (app *App) readCopy(ctx context.Context, elsewhere *home.ElsewhereError) (id home.Identity, err error) {
-	if app.copies == nil {
-		if app.copies, err = makeCopies(app.Look); err != nil {
-			return id, err
-		}
+	if err := app.makeCopies(); err != nil {
+		return id, err
 	}
-	id, at, err := app.Shared.Copy(ctx, app.copies.home, app.copies.store, elsewhere.Identity)
+	id, at, err := app.copies.Copy(ctx, elsewhere.Identity)
 	if err != nil {
 		return id, errors.Join(elsewhere, err)
 	}
@@ -92,31 +78,25 @@ func (app *App) readCopy(ctx context.Context, elsewhere *home.ElsewhereError) (i
 	newest := log.Last()
 	app.Note("this is a copy: %s goes on at %s; its newest line is of %s",
 		id.Name, at.Label, console.Ago(newest[len(newest)-1].At))
-	app.Look.Home, app.Look.Store = app.copies.home, app.copies.store
+	app.Look.Home, app.Look.Store = app.copies.Home, app.copies.Store
 	return id, nil
 }
 
-func makeCopies(here report.Home) (*copies, error) {
-	dir, err := os.MkdirTemp("", "lethe-copy-")
-	if err != nil {
-		return nil, err
+// makeCopies makes a home for copies of lives that other hosts have, unless there is one.
+func (app *App) makeCopies() (err error) {
+	if app.copies == nil {
+		app.here = app.Look
+		app.copies, err = host.NewCopies(app.Home, app.Shared)
 	}
-	made := &copies{here: here, home: home.Home{Dir: dir}}
-	if made.home, err = home.Open(dir); err == nil {
-		made.store, err = blobs.Open(made.home.Blobs())
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return made, nil
+	return err
 }
 
-// dropCopies removes what readCopy has copied.
+// dropCopies removes what makeCopies made.
 func (app *App) dropCopies() error {
 	if app.copies == nil {
 		return nil
 	}
-	dir := app.copies.home.Dir
-	app.Look, app.copies = app.copies.here, nil
-	return os.RemoveAll(dir)
+	copies := app.copies
+	app.Look, app.copies = app.here, nil
+	return copies.Close()
 }

@@ -140,8 +140,8 @@ func (app *App) elsewhereAdvice(elsewhere *home.ElsewhereError) string {
 	case elsewhere.Identity.Self == "": // a bridge
 		return "stop it there, and start it here again"
 	case elsewhere.Host != "":
-		return fmt.Sprintf("its rooms are here: %s says something to it, and %s shows the answer; or have it go on here: %s",
-			app.Lethe("say ROOM TEXT"), app.Lethe("chat ROOM"), app.Lethe("take %s", name))
+		return fmt.Sprintf("its rooms are here, for %s and %s; for the rest run this at %s, or have it go on here: %s",
+			app.Lethe("say ROOM TEXT"), app.Lethe("chat ROOM"), elsewhere.Host, app.Lethe("take %s", name))
 	case elsewhere.Mirror:
 		return fmt.Sprintf("begin another life with it: %s; or, if the life that it mirrors is no more: "+
 			"lethe import ARCHIVE --restore", app.Lethe("fork %s", name))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -39,6 +40,16 @@ func (app *App) Find(who string) (home.Identity, error) {
 	return id, exit.Hint(err, "%s%s lists them", app.nearest(who), app.Lethe("agents"))
 }
 
+// findAnew is Find that asks other hosts for an identity of which this one has not been told.
+func (app *App) findAnew(ctx context.Context, who string) (home.Identity, error) {
+	id, err := app.Find(who)
+	if errors.Is(err, home.ErrNotFound) && app.Shared != nil {
+		app.Refresh(ctx)
+		id, err = app.Find(who)
+	}
+	return id, err
+}
+
 // FindForClient returns the identity that a program means: "" is the one of --name, or the default one.
 func (app *App) FindForClient(who string) (home.Identity, error) {
 	who = cmp.Or(who, app.Runs.Name)
@@ -67,8 +78,8 @@ func (app *App) DefaultIdentity() (home.Identity, error) {
 }
 
 // Named reports whether a word is the name of an identity of the home, at any host.
-func (app *App) Named(word string) bool {
-	id, err := app.Find(word)
+func (app *App) Named(ctx context.Context, word string) bool {
+	id, err := app.findAnew(ctx, word)
 	if elsewhere, is := errors.AsType[*home.ElsewhereError](err); is {
 		return elsewhere.Identity.Name == word
 	}

@@ -31,7 +31,7 @@ func (app *App) MakingHome(run func(context.Context, []string) error) RunE {
 		if err := app.Prepare(cmd, true); err != nil {
 			return err
 		}
-		return run(cmd.Context(), args)
+		return errors.Join(run(cmd.Context(), args), app.dropCopies())
 	}
 }
 

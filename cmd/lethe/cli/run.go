@@ -35,41 +35,62 @@ func (app *App) HostOptions(log *slog.Logger) host.Options {
 	return options
 }
 
-// Talk runs f with the identity that is meant. Where no other process runs it, this one does meanwhile, and tells so in
-// the banner.
-func (app *App) Talk(ctx context.Context, f func(identity *host.Identity, banner string) error) error {
+// A Conversation is had with an identity, which runs as long as it lasts. The banner says which one was started for it.
+type Conversation func(ctx context.Context, identity *host.Identity, banner string) error
+
+// Talk runs f with the identity that is meant. Where no other process or host runs it, this process does meanwhile.
+func (app *App) Talk(ctx context.Context, f Conversation) error {
 	id, err := app.Meant()
+	isNew := err == nil && id.Self == ""
+	if isNew && app.Shared != nil { // another host may have it
+		app.Refresh(ctx)
+		id, err = app.Meant()
+	}
+	if elsewhere, is := errors.AsType[*home.ElsewhereError](err); is {
+		return app.talkAfar(ctx, elsewhere.Identity, f)
+	}
 	if err != nil {
 		return err
+	}
+	if app.knownElsewhere(id) != nil {
+		return app.talkAfar(ctx, id, f)
 	}
 	if _, running := home.Running(id); running {
-		if app.Runs.Again()+app.Runs.Soul+app.Runs.Model != "" {
-			return exit.Hint(exit.Usagef("%s is running already, so flags for running it do nothing", id.Name),
-				"leave them out, or stop it first: %s", app.Lethe("stop %s", id.Name))
+		if err := app.refuseFlags(id); err != nil {
+			return err
 		}
-		return app.Attached([]home.Identity{id}, func(all []*host.Identity) error { return f(all[0], "") })
+		return app.Attached([]home.Identity{id}, func(all []*host.Identity) error { return f(ctx, all[0], "") })
 	}
+	resumed, err := app.talkHere(ctx, id, f)
+	if !resumed && app.knownElsewhere(id) != nil { // this host did not know
+		return app.talkAfar(ctx, id, f)
+	}
+	return err
+}
+
+// talkHere runs an identity, and f beside it. resumed is false if f was not run.
+func (app *App) talkHere(ctx context.Context, id home.Identity, f Conversation) (resumed bool, err error) {
 	logs, err := app.LogFile()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer logs.Close()
 	options := app.HostOptions(app.LogTo(logs))
 	options.Rehearse = !app.LivedOnline(id)
 	here, err := host.New(app.Home, app.Settings.Settings, options)
 	if err != nil {
-		return app.usedElsewhere(id, err)
+		return false, app.usedElsewhere(id, err)
 	}
 	id, fresh, err := app.Identity(here)
 	if err != nil {
-		return err
+		return false, err
 	}
 	identity := here.Of(id)
 	err = identity.Resume(ctx)
-	if err == nil {
-		err = errors.Join(f(identity, banner(app, here, id, fresh)), identity.Stop())
+	if resumed = err == nil; resumed {
+		err = errors.Join(f(ctx, identity, banner(app, here, id, fresh)), identity.Stop())
 	}
-	return errors.Join(err, here.Close())
+	return resumed, errors.Join(err, here.Close())
 }
 
 // usedElsewhere gives an error for want of a key a hint where the identity's last model was at another address.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"lethe/agent/events"
@@ -29,31 +28,17 @@ var (
 // Ask asks the identity of the flags, or the default one, which runs meanwhile, and prints its answer. It waits for
 // timeout at most; 0 is no bound.
 func Ask(ctx context.Context, app *cli.App, text string, timeout time.Duration) error {
-	return app.Talk(ctx, func(identity *host.Identity, banner string) error {
+	return app.Talk(ctx, func(ctx context.Context, identity *host.Identity, banner string) error {
 		app.Tell(banner)
 		return await(ctx, app, app.RoomOf(identity.Identity), text, timeout, identity)
 	})
 }
 
-// AskRoom asks the identities that hear a room and run, and prints their answers. It waits for timeout at most; 0 is no
-// bound.
+// AskRoom asks the identities that hear a room and run, at any host, and prints their answers. It waits for timeout at
+// most; 0 is no bound.
 func AskRoom(ctx context.Context, app *cli.App, room, text string, timeout time.Duration) error {
-	app.Look.AwaitListener(ctx, room)
-	listeners := slices.DeleteFunc(app.Look.Hearers(room), func(id home.Identity) bool {
-		_, running := home.Running(id)
-		return !running
-	})
-	if elsewhere := app.Elsewhere(); len(listeners) == 0 && elsewhere != nil {
-		err := fmt.Errorf("wait for an answer: nobody is listening in room %s at this host: %w", room, elsewhere)
-		return exit.Hint(err, "say it with: %s; %s shows the answer; or have it go on here: %s",
-			app.Lethe("say %s TEXT", room), app.Lethe("chat %s", room), app.Lethe("take %s", elsewhere.Identity.Name))
-	}
-	if len(listeners) == 0 {
-		return exit.Hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room),
-			"%sstart one with: %s", app.NearestRoom(room), app.HowToHear(room))
-	}
-	return app.Attached(listeners, func(identities []*host.Identity) error {
-		return await(ctx, app, room, text, timeout, identities...)
+	return app.BesideHearers(ctx, room, func(ctx context.Context, all []*host.Identity) error {
+		return await(ctx, app, room, text, timeout, all...)
 	})
 }
 
@@ -76,6 +61,7 @@ func await(
 	}
 	for reply, err := range host.SayTo(ctx, app.Settings.UserName(), room, text, identities, tellTrouble) {
 		switch {
+		case errors.As(err, new(*home.ElsewhereError)): // which says what to do
 		case errors.Is(err, host.ErrNotHeard):
 			err = exit.Hint(err, "rooms are named when it starts: %s", app.HowToHear(room))
 		case errors.Is(err, host.ErrStopped):
