@@ -65,7 +65,7 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 func (h Home) triggerOf(id home.Identity, file string, fired map[string]*Firings) Trigger {
 	name, paused := strings.CutPrefix(strings.TrimSuffix(file, ".toml"), ".")
 	one := Trigger{Name: name, Paused: paused}
-	parsed, err := h.readTrigger(filepath.Join(TriggersDir(id), file), name)
+	parsed, err := h.ReadTrigger(filepath.Join(TriggersDir(id), file), name)
 	if err != nil {
 		one.Error = err.Error()
 		return one
@@ -92,7 +92,8 @@ func addErrors(all []Trigger, live status.Status) {
 	}
 }
 
-func (h Home) readTrigger(path, name string) (trigger.Trigger, error) {
+// ReadTrigger reads the file of a trigger of that name. The error wraps fs.ErrNotExist if there is no such file.
+func (h Home) ReadTrigger(path, name string) (trigger.Trigger, error) {
 	data, err := durable.ReadWhole(path, trigger.MaxBytes)
 	if err != nil {
 		return trigger.Trigger{}, err

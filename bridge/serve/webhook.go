@@ -22,7 +22,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"lethe/agent/home"
-	"lethe/agent/wake/trigger"
 	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
@@ -241,14 +240,10 @@ func (h *webhooks) drop(hook Hook) (string, error) {
 
 // watchedBy returns the directory that a trigger watches: outside of the home, and reached by no link.
 func (h *webhooks) watchedBy(id home.Identity, name string) (string, error) {
-	data, err := durable.ReadWhole(filepath.Join(report.TriggersDir(id), name+".toml"), trigger.MaxBytes)
+	parsed, err := h.ReadTrigger(filepath.Join(report.TriggersDir(id), name+".toml"), name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", home.ErrNotFound
 	}
-	if err != nil {
-		return "", err
-	}
-	parsed, err := trigger.Parse(name, data, h.Zone)
 	if err != nil {
 		return "", err
 	}

@@ -165,8 +165,8 @@ func (d *manageData) control(html *htmlPage, offline bool) {
 			`<button name="do" value="%s">Start anew</button>%s <span class="soft small">`+
 			`takes new settings and keys; nothing is lost`,
 			html.ID.Name, model, when(offline, ` <button name="do" value="model">Start anew with a model</button>`))
-		if offline {
-			d.keyless(html)
+		if provider := html.Keyless(); offline && provider != "" {
+			html.put(`. %s has no <a href="/agents#settings">key</a> yet`, provider)
 		}
 		html.put("</span></form>\n")
 	case canStart:
@@ -179,12 +179,6 @@ func (d *manageData) control(html *htmlPage, offline bool) {
 		}
 		html.put(` <span class="soft small">it runs until somebody stops it, ` +
 			`over crashes and restarts of lethe serve</span></form>`)
-	}
-}
-
-func (d *manageData) keyless(p *htmlPage) {
-	if provider := p.Keyless(); provider != "" {
-		p.put(`. %s has no <a href="/agents#settings">key</a> yet`, provider)
 	}
 }
 

@@ -154,15 +154,10 @@ func (v *view) handle(b *backend.Backend, all []*view, do form) http.HandlerFunc
 
 // find finds the identity that a request names, if its view belongs to one.
 func (f *frame) find(r *http.Request) (err error) {
-	if f.View.Shared {
-		return nil
+	if !f.View.Shared {
+		f.ID, err = f.Identity(r)
 	}
-	id, err := f.Identity(r)
-	if err != nil {
-		return err
-	}
-	f.ID = id
-	return nil
+	return err
 }
 
 // parsed parses a form before it is done. One with files bounds and parses itself.
