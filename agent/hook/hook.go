@@ -147,19 +147,19 @@ type nested struct {
 func (s *Set) consult(ctx context.Context, name string, in Input) (r reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	var out, errs head
+	out, errs := &sandbox.Head{Most: maxOutput + 1}, &sandbox.Head{Most: maxOutput}
 	end, err := sandbox.Run(ctx, sandbox.Command{
-		Args: []string{filepath.Join(s.Dir, name)}, Dir: s.Dir, Input: in.encode(), Errors: &errs,
-	}, &out)
-	switch text := out.text(); {
+		Args: []string{filepath.Join(s.Dir, name)}, Dir: s.Dir, Input: in.encode(), Errors: errs,
+	}, out)
+	switch text := textOf(out); {
 	case err != nil:
 	case end.Exit == refusal:
-		r = reply{Decision: "deny", Reason: errs.text()}
+		r = reply{Decision: "deny", Reason: textOf(errs)}
 	case ctx.Err() != nil:
 		err = fmt.Errorf("it took longer than %v", maxTime)
 	case end != sandbox.Outcome{}:
-		err = fmt.Errorf("it ended with exit code %d: %.300s%s", end.Exit, errs.text(), end.Failed)
-	case len(out) > maxOutput:
+		err = fmt.Errorf("it ended with exit code %d: %.300s%s", end.Exit, textOf(errs), end.Failed)
+	case len(out.Kept) > maxOutput:
 		err = fmt.Errorf("it printed more than %d KB", maxOutput>>10)
 	case strings.HasPrefix(text, "{"):
 		r, err = parseReply(text)
@@ -230,12 +230,6 @@ func (a Answer) Returned(out []byte, replaced, added string) []byte {
 	return out
 }
 
-// head keeps the beginning of all that is written to it: a byte more than a hook may print.
-type head []byte
-
-func (h *head) Write(p []byte) (int, error) {
-	*h = append(*h, p[:min(len(p), maxOutput+1-len(*h))]...)
-	return len(p), nil
+func textOf(output *sandbox.Head) string {
+	return strings.TrimSpace(strings.ToValidUTF8(string(output.Kept), ""))
 }
-
-func (h head) text() string { return strings.TrimSpace(strings.ToValidUTF8(string(h), "")) }

@@ -77,6 +77,22 @@ const WorkerArg = "lethe-worker"
 // Worker is the main function of a worker process; it returns the exit code. Package worker sets it.
 var Worker func(name string) int
 
+// Head keeps the first bytes that a command writes.
+type Head struct {
+	Kept []byte
+	Most int
+	Full func() // called when a write exceeds Most; may be nil
+}
+
+func (h *Head) Write(data []byte) (int, error) {
+	kept := data[:min(len(data), h.Most-len(h.Kept))]
+	h.Kept = append(h.Kept, kept...)
+	if len(kept) < len(data) && h.Full != nil {
+		h.Full()
+	}
+	return len(data), nil
+}
+
 // Main takes over the process when it was started as a worker, and then does not return. Call it first in main, and in
 // TestMain of tests that start workers. (Helpers take over before main.)
 func Main() {

@@ -71,8 +71,8 @@ func Run(ctx context.Context, name string, input []byte) ([]byte, error) {
 	timer := time.AfterFunc(maxTime, func() { cancel(errTime) })
 	defer timer.Stop()
 	confine := sandbox.Available() == nil
-	out := &bounded{most: maxOutput, full: func() { cancel(errOutput) }}
-	said := &bounded{most: maxError, full: func() {}}
+	out := &sandbox.Head{Most: maxOutput, Full: func() { cancel(errOutput) }}
+	said := &sandbox.Head{Most: maxError}
 	end, err := sandbox.Run(ctx, sandbox.Command{
 		Args: []string{program, sandbox.WorkerArg, name}, Dir: "/", Read: []string{program},
 		Input: bytes.NewReader(input), Errors: said,
@@ -87,33 +87,17 @@ func Run(ctx context.Context, name string, input []byte) ([]byte, error) {
 	case end.Failed != "":
 		return nil, errors.New(end.Failed)
 	case end.Exit == failed:
-		return nil, errors.New(said.kept.String())
-	case isOutOfMemory(said.kept.String()):
+		return nil, errors.New(string(said.Kept))
+	case isOutOfMemory(string(said.Kept)):
 		return nil, errMemory
 	case end.Exit != 0:
 		return nil, fmt.Errorf("reading it failed with exit code %d", end.Exit)
 	}
-	return out.kept.Bytes(), nil
+	return out.Kept, nil
 }
 
 // isOutOfMemory reports whether a process that died said that it got no memory. The collector of Go 1.26 says so by a
 // segmentation violation of its own (mgcmark_greenteagc.go); one in a function would be a panic, which work recovers.
 func isOutOfMemory(said string) bool {
 	return strings.Contains(said, "memory") || strings.HasPrefix(said, "SIGSEGV")
-}
-
-// bounded keeps the first bytes that are written to it.
-type bounded struct {
-	kept bytes.Buffer
-	most int
-	full func() // called when a write exceeds most
-}
-
-func (b *bounded) Write(data []byte) (int, error) {
-	if room := b.most - b.kept.Len(); len(data) > room {
-		b.kept.Write(data[:room])
-		b.full()
-		return len(data), nil
-	}
-	return b.kept.Write(data)
 }

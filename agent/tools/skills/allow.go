@@ -126,14 +126,6 @@ const (
 	askTime  = 5 * time.Second
 )
 
-// head keeps the beginning of a program's output: a byte more than is allowed, and the end of a line.
-type head []byte
-
-func (h *head) Write(p []byte) (int, error) {
-	*h = append(*h, p[:min(len(p), maxAbout+2-len(*h))]...)
-	return len(p), nil
-}
-
 // describe runs a program, confined and without a network, for the line that says what it does; once for all that was
 // taken of it, and once an hour where it says nothing.
 func (s *Shelf) describe(e *Entry, all string) (about string, err error) {
@@ -147,12 +139,13 @@ func (s *Shelf) describe(e *Entry, all string) (about string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	dir, out := filepath.Dir(e.Path), head{}
+	// A byte more than is allowed, and the end of a line.
+	dir, out := filepath.Dir(e.Path), &sandbox.Head{Most: maxAbout + 2}
 	end, err := sandbox.Run(ctx, sandbox.Command{
 		Args: []string{e.Path, "--description"}, Dir: dir, Confine: true, Offline: true,
 		Read: []string{dir}, Hide: []string{s.home}, Errors: io.Discard,
-	}, &out)
-	about = strings.TrimSpace(string(out))
+	}, out)
+	about = strings.TrimSpace(string(out.Kept))
 	if err == nil {
 		err = ctx.Err()
 	}
