@@ -43,6 +43,7 @@ var only = map[string]string{
 	"github.com/nats-io/nats.go":          "agent/share",
 	"github.com/nats-io/nats-server":      "internal/test/sharetest",
 	"golang.org/x/image":                  "internal/picture",
+	"modernc.org/sqlite":                  "cmd/lethe-sqlite",
 }
 
 // A package imports rooms below its own, and its own. Tests and internal/test stand outside: nothing that is built imports

@@ -17,14 +17,14 @@ import (
 // counts. claudeAI reads the export of Claude.ai: conversations, projects and memories.
 var chatGPT = Agent{
 	Name: "chatgpt", Title: "ChatGPT",
-	Hint:  "export it (Settings, Data controls), then: lethe adopt chatgpt=FILE.zip --dry-run",
+	Hint:  "export it (Settings, Data controls), then: lethe adopt chatgpt=FILE.zip",
 	files: []pattern{{conversations, sessions}},
 	read:  func(out *Stream, piece Piece) { out.elements(piece.Path, as(gptTalk)) },
 }
 
 var claudeAI = Agent{
 	Name: "claude-ai", Title: "Claude.ai",
-	Hint: "export it (Settings, Privacy), then: lethe adopt claude-ai=FILE.zip --dry-run",
+	Hint: "export it (Settings, Privacy), then: lethe adopt claude-ai=FILE.zip",
 	files: []pattern{
 		{conversations, sessions}, {`(^|/)memories\.json$`, "memories"}, {`(^|/)projects(/[^/]+)?\.json$`, "projects"},
 	},

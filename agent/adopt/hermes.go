@@ -9,7 +9,7 @@ import (
 // of the database that this comes from. A session that grew too long goes on in a child, which names its parent.
 var hermes = Agent{
 	Name: "hermes", Title: "Hermes", Roots: []string{"$HERMES_HOME", ".hermes"},
-	Hint: "hermes sessions export h.jsonl, then: lethe adopt hermes=h.jsonl --dry-run",
+	Hint: "hermes sessions export h.jsonl, then: lethe adopt hermes=h.jsonl",
 	files: []pattern{
 		{`(^|/)state\.db$`, database}, {`^[^/]+\.jsonl$`, sessions}, {`(^|/)memories/[^/]+\.md$`, memory},
 	},

@@ -19,7 +19,11 @@ type Store struct {
 	Place  string
 	Only   string // the file of FS that was meant; "" for all
 	closer io.Closer
+	dir    string
 }
+
+// Dir returns the directory of the store's files; "" for a zip.
+func (s *Store) Dir() string { return s.dir }
 
 // Open opens a directory, of which no link leads out, a zip, or another file.
 func Open(place string) (*Store, error) {
@@ -42,7 +46,7 @@ func Open(place string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{FS: root.FS(), Place: place, Only: only, closer: root}, nil
+	return &Store{FS: root.FS(), Place: place, Only: only, closer: root, dir: dir}, nil
 }
 
 // Close closes the store.
@@ -82,5 +86,5 @@ func Look(ctx context.Context, agent *Agent, store *Store, options Options) (*Re
 
 // HowToGet says how a person comes by a store of the agent.
 func (a *Agent) HowToGet() string {
-	return cmp.Or(a.Hint, fmt.Sprintf("name its store: lethe adopt %s=PATH --dry-run", a.Name))
+	return cmp.Or(a.Hint, fmt.Sprintf("name its store: lethe adopt %s=PATH", a.Name))
 }

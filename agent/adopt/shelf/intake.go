@@ -208,7 +208,7 @@ func (in *intake) gist(now *original) string {
 	if in.parts[session{in.agent.Name, in.session.ID}] > 0 {
 		head += ", continued"
 	}
-	tail := fmt.Sprintf(" … %d entries", now.entries)
+	tail := " … " + count(now.entries, "entr", "ies")
 	first := []rune(blobs.Gist(cmp.Or(now.first, in.session.Title, in.session.ID)))
 	room := blobs.MaxGist - utf8.RuneCountInString(head+tail) - len(`: ""`)
 	if len(first) > room {

@@ -134,8 +134,7 @@ func (r *reading) source(source string) error {
 		before := len(r.findings)
 		err := r.agent(agent)
 		if err == nil && len(r.findings) == before {
-			err = exit.With(exit.NotFound, fmt.Errorf("%s keeps nothing on this machine", agent.Title))
-			err = exit.Hint(err, "%s", agent.HowToGet())
+			err = nothing(agent, "on this machine")
 		}
 		return err
 	}
@@ -152,8 +151,17 @@ func (r *reading) source(source string) error {
 	}
 	defer store.Close()
 	found, err := r.store(agent, store, adopt.Options{})
+	if err == nil && found.Files+found.Unchanged == 0 {
+		return nothing(agent, "in "+place)
+	}
 	r.findings = append(r.findings, found)
 	return err
+}
+
+// nothing is the error of a place where an agent keeps nothing.
+func nothing(agent *adopt.Agent, where string) error {
+	err := exit.With(exit.NotFound, fmt.Errorf("%s keeps nothing %s", agent.Title, where))
+	return exit.Hint(err, "%s", agent.HowToGet())
 }
 
 // agent reads all stores of an agent on this machine.
@@ -192,6 +200,7 @@ func (r *reading) store(agent *adopt.Agent, store *adopt.Store, options adopt.Op
 			bar(done, of, "%s: %s of %s", agent.Title, console.Megabytes(done), console.Megabytes(of))
 		}
 	}
+	options.Rows = rowsOf(store)
 	taken, err := r.take(agent, store, options)
 	return finding{agent.Name, store.Place, taken, agent.Title}, err
 }

@@ -1,0 +1,71 @@
+package adopting
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"lethe/agent/adopt"
+)
+
+// sqlite is the program that reads SQLite files.
+const sqlite = "lethe-sqlite"
+
+var errNoSQLite = errors.New("the program lethe-sqlite is missing; in Lethe's source: go install ./cmd/lethe-sqlite")
+
+// findSQLite looks beside this program, and in PATH.
+func findSQLite() (string, error) {
+	if own, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(own), sqlite)
+		if found, err := exec.LookPath(beside); err == nil {
+			return found, nil
+		}
+	}
+	found, err := exec.LookPath(sqlite)
+	if err != nil {
+		return "", errNoSQLite
+	}
+	return found, nil
+}
+
+// rowsOf returns the Rows of a directory with SQLite files; nil if the store is a zip.
+func rowsOf(store *adopt.Store) func(context.Context, string, string) (io.ReadCloser, error) {
+	dir := store.Dir()
+	if dir == "" {
+		return nil
+	}
+	return func(ctx context.Context, file, query string) (io.ReadCloser, error) {
+		program, err := findSQLite()
+		if err != nil {
+			return nil, err
+		}
+		rows := &rows{cmd: exec.CommandContext(ctx, program, filepath.Join(dir, file), query)}
+		rows.cmd.Stderr = &rows.stderr
+		if rows.ReadCloser, err = rows.cmd.StdoutPipe(); err != nil {
+			return nil, err
+		}
+		return rows, rows.cmd.Start()
+	}
+}
+
+// rows are what the program prints.
+type rows struct {
+	io.ReadCloser
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+}
+
+// Close ends the program, and returns its error.
+func (r *rows) Close() error {
+	closed := r.ReadCloser.Close()
+	err := r.cmd.Wait()
+	if said := strings.TrimSpace(r.stderr.String()); err != nil && said != "" {
+		return errors.New(said)
+	}
+	return errors.Join(err, closed)
+}
