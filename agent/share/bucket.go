@@ -71,8 +71,8 @@ func openBucket(endpoint, at string, tls bool, region string) (e engine, err err
 		b.at.Path += name + "/"
 	}
 	t := tree{b.stream, b.forget}
-	return engine{create: b.create, get: b.get, newest: t.newest, remove: t.remove, list: b.list, probe: b.probe,
-		close: b.transport.CloseIdleConnections}, nil
+	return engine{create: b.create, get: b.get, newest: t.newest, numbers: t.numbers, remove: t.remove, list: b.list,
+		probe: b.probe, close: b.transport.CloseIdleConnections}, nil
 }
 
 // refusal is how a bucket says no. AWS names the region that a request should have been signed for.

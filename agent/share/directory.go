@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"lethe/internal/durable"
 )
@@ -18,7 +19,8 @@ type directory string
 func openDirectory(path string) engine {
 	d := directory(path)
 	t := tree{d.keys, d.forget}
-	return engine{create: d.create, get: d.get, newest: t.newest, remove: t.remove, list: d.list, close: func() {}}
+	return engine{create: d.create, get: d.get, newest: t.newest, numbers: t.numbers, remove: t.remove, list: d.list,
+		close: func() {}}
 }
 
 // there returns an error while the directory is away. Nobody makes it: a missing mount is no empty store.
@@ -78,11 +80,20 @@ func (d directory) keys(_ context.Context, stream string, _ int) iter.Seq2[strin
 
 func (d directory) forget(_ context.Context, key string) error { return durable.Remove(d.path(key)) }
 
-func (d directory) list(context.Context, string) (streams []string, err error) {
+// list leaves out directories from which all texts were deleted.
+func (d directory) list(ctx context.Context, prefix string) (streams []string, err error) {
 	names, err := os.ReadDir(string(d))
 	for _, name := range names {
-		if name.IsDir() {
-			streams = append(streams, unescape(name.Name()))
+		stream := unescape(name.Name())
+		if !strings.HasPrefix(stream, prefix) {
+			continue
+		}
+		newest, err := tree{keys: d.keys}.newest(ctx, stream)
+		if err != nil {
+			return nil, err
+		}
+		if newest > 0 {
+			streams = append(streams, stream)
 		}
 	}
 	return streams, err

@@ -44,6 +44,18 @@ func (t tree) newest(ctx context.Context, stream string) (int, error) {
 	return 0, nil
 }
 
+func (t tree) numbers(ctx context.Context, stream string) (all []int, err error) {
+	for name, err := range t.keys(ctx, stream, 1000) {
+		if err != nil {
+			return nil, err
+		}
+		if n := number(stream, name); n > 0 {
+			all = append(all, n)
+		}
+	}
+	return all, nil
+}
+
 func (t tree) remove(ctx context.Context, stream string, upto int, keep func(n int) bool) error {
 	newest := 0
 	goes := func(n int) bool {

@@ -68,8 +68,8 @@ func openJetStream(hosts, home string, tls bool, monitor string) (e engine, err 
 	}
 	conn, err := options.Connect()
 	j := &jetStream{conn: conn, home: home, monitor: cmp.Or(monitor, "8222")}
-	return engine{create: j.create, get: j.get, newest: j.newest, remove: j.remove, list: j.list, watch: j.watch,
-		settings: j.wrong, probe: j.probe, close: conn.Close}, err
+	return engine{create: j.create, get: j.get, newest: j.newest, numbers: j.numbers, remove: j.remove, list: j.list,
+		watch: j.watch, settings: j.wrong, probe: j.probe, close: conn.Close}, err
 }
 
 // Slashes part the names of streams, and dots part subjects.
@@ -267,6 +267,31 @@ func (j *jetStream) newest(ctx context.Context, stream string) (int, error) {
 		err = nil
 	}
 	return m.n, err
+}
+
+// numbers goes from message to message only where their count says that some are missing.
+func (j *jetStream) numbers(ctx context.Context, stream string) (all []int, err error) {
+	newest, err := j.newest(ctx, stream)
+	if err != nil || newest == 0 {
+		return nil, err
+	}
+	told, err := j.api(ctx, "INFO", `{"subjects_filter": %q}`, j.subject(stream))
+	if err != nil {
+		return nil, err
+	}
+	for m, err := j.next(ctx, stream, 1); ; m, err = j.next(ctx, stream, int(m.seq)+1) {
+		if err != nil {
+			return all, err
+		}
+		isDense := len(all) == 0 && newest-m.n+1 == told.State.Subjects[j.subject(stream)]
+		for n := m.n; isDense && n < newest; n++ {
+			all = append(all, n)
+		}
+		if isDense || m.n >= newest {
+			return append(all, max(m.n, newest)), nil
+		}
+		all = append(all, m.n)
+	}
 }
 
 func (j *jetStream) remove(ctx context.Context, stream string, upto int, keep func(n int) bool) error {

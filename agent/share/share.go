@@ -32,6 +32,8 @@ type Store interface {
 	// Newest returns the highest number, 0 for an empty stream. It sees each Create that has returned. It returns no
 	// lower number than after, which the caller knows to be there.
 	Newest(ctx context.Context, stream string, after int) (int, error)
+	// Numbers lists the numbers of a stream, in no order. It reads no text.
+	Numbers(ctx context.Context, stream string) ([]int, error)
 	// Watch signals "look": at once, and when one of the streams may have become longer. Signals coalesce, and some are
 	// false. Where the store does not tell, Newest is asked each 2 s while there is news, and at least each 30 s. The
 	// channel stays open when ctx ends.

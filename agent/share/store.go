@@ -17,12 +17,13 @@ import (
 // engine tries each call once. After an error that is not known the text may be there or not. An engine is functions
 // and no interface: the linker keeps all methods of a library's client that is in an interface, which is 1 MB here.
 type engine struct {
-	create func(ctx context.Context, stream string, n int, text []byte) error
-	get    func(ctx context.Context, stream string, n int) ([]byte, error)
-	newest func(ctx context.Context, stream string) (int, error)
-	remove func(ctx context.Context, stream string, upto int, keep func(n int) bool) error
-	list   func(ctx context.Context, prefix string) ([]string, error) // more than asked for, perhaps
-	close  func()
+	create  func(ctx context.Context, stream string, n int, text []byte) error
+	get     func(ctx context.Context, stream string, n int) ([]byte, error)
+	newest  func(ctx context.Context, stream string) (int, error)
+	numbers func(ctx context.Context, stream string) ([]int, error)
+	remove  func(ctx context.Context, stream string, upto int, keep func(n int) bool) error
+	list    func(ctx context.Context, prefix string) ([]string, error) // more than asked for, perhaps
+	close   func()
 	// watch signals news; some may get lost. It is nil for engines that do not tell.
 	watch    func(ctx context.Context, signal func(), streams []string)
 	settings func(ctx context.Context) ([]Finding, error) // finds wrong ones, with one request; nil if there are none
@@ -178,6 +179,17 @@ func (s *store) Newest(ctx context.Context, stream string, after int) (n int, er
 		n = max(n, after)
 	}
 	return n, err
+}
+
+func (s *store) Numbers(ctx context.Context, stream string) (all []int, err error) {
+	if err := check(stream, 1); err != nil {
+		return nil, err
+	}
+	err = s.insist(ctx, "list "+stream, func(ctx context.Context) error {
+		all, err = s.numbers(ctx, stream)
+		return err
+	})
+	return all, err
 }
 
 func (s *store) Watch(ctx context.Context, streams ...string) <-chan struct{} {

@@ -431,3 +431,64 @@ func TestLostTexts(t *testing.T) {
 		t.Errorf("who knows the generation reads on %q", got)
 	}
 }
+
+// A listing shows each text that the store has lost, of a stream and of its packs, and the newest ones too.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	for stream, numbers := range map[string][]int{"lives/a": {10, 11, 12}, "lives/a/packs/0": {1, 2, 3}} {
+		for _, n := range numbers {
+			s, store := newStreams(t)
+			fill(t, s, "lives/a", 1, 12)
+			for _, upto := range []int{3, 6, 9} {
+				lethetest.Must(t, s.Pack(t.Context(), "lives/a", upto, never))
+			}
+			lethetest.Must(t, s.Whole(t.Context(), "lives/a", At{N: 12}))
+			store.Remove(stream, n)
+			if err := s.Whole(t.Context(), "lives/a", At{N: 12}); !Unreadable(err) {
+				t.Errorf("without %s %d: %v", stream, n, err)
+			}
+		}
+	}
+}
+
+// Large texts that the store has lost, in whole or in part, are stored again from files that have them yet.
+func TestPutMissing(t *testing.T) {
+	t.Parallel()
+	s, store := newStreams(t)
+	files, dir := map[blobs.Hash]string{}, lethetest.Dir(t)
+	add := func(name, text string) (stream string) {
+		hash := blobs.Sum([]byte(text))
+		files[hash] = filepath.Join(dir, name)
+		lethetest.Write(t, files[hash], text)
+		lethetest.Must(t, s.PutLarge(t.Context(), "lives/a", hash, []byte(text)))
+		stream, err := s.large(t.Context(), "lives/a", hash)
+		lethetest.Must(t, err)
+		return stream
+	}
+	add("whole", "whole")
+	gone, cut, changed := add("gone", "gone"), add("cut", strings.Repeat("long ", MaxText/2)), add("changed", "changed")
+	flipped := add("flipped", "flipped")
+	lethetest.Write(t, filepath.Join(dir, "changed"), "otherwise")
+	store.Remove(gone, 1)
+	store.Remove(cut, 2)
+	store.Remove(changed, 1)
+	text := store.Bytes(flipped, 1)
+	text[len(text)-1] ^= 1
+	store.Set(flipped, 1, text)
+	for _, step := range []struct {
+		mayBeDamaged bool
+		want         int
+	}{{false, 2}, {true, 1}, {true, 0}} {
+		got, err := s.PutMissing(t.Context(), "lives/a", files, step.mayBeDamaged)
+		if err != nil || got != step.want {
+			t.Errorf("%+v: stored %d, %v", step, got, err)
+		}
+	}
+	for hash, file := range files {
+		got, err := s.Large(t.Context(), "lives/a", hash)
+		isThere := err == nil && blobs.Sum(got) == hash
+		if isThere == (filepath.Base(file) == "changed") {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}

@@ -96,6 +96,14 @@ func (s *Store) Newest(ctx context.Context, stream string, after int) (n int, er
 	return n, err
 }
 
+func (s *Store) Numbers(ctx context.Context, stream string) (all []int, err error) {
+	err = s.call("numbers", stream, 0, func() error {
+		all = slices.Collect(maps.Keys(s.streams[stream]))
+		return nil
+	})
+	return all, err
+}
+
 func (s *Store) newest(stream string) (n int) {
 	for k := range s.streams[stream] {
 		n = max(n, k)
@@ -156,7 +164,9 @@ func (s *Store) Set(stream string, n int, data []byte) {
 func (s *Store) Remove(stream string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.streams[stream], n)
+	if delete(s.streams[stream], n); len(s.streams[stream]) == 0 {
+		delete(s.streams, stream)
+	}
 }
 
 func (s *Store) Close() error { return nil }

@@ -54,7 +54,7 @@ func Contract(t *testing.T, url string) {
 		Newest(t, s, "contract", 0) // now the store is there
 	}
 	for name, part := range map[string]func(t *testing.T, a, b share.Store){
-		"once": once, "bounds": bounds, "deleted": deleted, "list": list, "watch": watch,
+		"once": once, "bounds": bounds, "deleted": deleted, "list": list, "watch": watch, "numbers": numbers,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,12 +179,39 @@ func deleted(t *testing.T, a, second share.Store) {
 	want(t, "create the last one again", second.Create(ctx, "deleted", newest+1, text("b")), share.ErrTaken)
 }
 
+// numbers shows that a listing has each number that is there, and no other one.
+func numbers(t *testing.T, a, second share.Store) {
+	has := func(from, to int) {
+		t.Helper()
+		got, err := second.Numbers(t.Context(), "numbers")
+		slices.Sort(got)
+		var wanted []int
+		for n := from; n <= to; n++ {
+			wanted = append(wanted, n)
+		}
+		if err != nil || !slices.Equal(got, wanted) {
+			t.Errorf("numbers: %v, %v; want %d to %d", got, err, from, to)
+		}
+	}
+	has(1, 0)
+	for n := range 9 {
+		create(t, a, "numbers", n+1, text("a"))
+		create(t, a, "numbers/below", n+1, text("a"))
+	}
+	has(1, 9)
+	lethetest.Must(t, a.Delete(t.Context(), "numbers", 4, func(int) bool { return false }))
+	has(5, 9)
+}
+
 func list(t *testing.T, a, second share.Store) {
 	for _, stream := range []string{"list/b.c/d", "list/a", "listing", "list/b"} {
 		create(t, a, stream, 1, text(stream))
 		create(t, second, stream, 2, text(stream))
 	}
+	create(t, a, "list/gone", 1, text("gone"))
+	lethetest.Must(t, a.Drop(t.Context(), "list/gone"))
 	for prefix, wanted := range map[string][]string{
+		"list/g":   nil, // gone
 		"list/":    {"list/a", "list/b", "list/b.c/d"},
 		"list":     {"list/a", "list/b", "list/b.c/d", "listing"},
 		"list/b":   {"list/b", "list/b.c/d"},
