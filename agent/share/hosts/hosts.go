@@ -79,6 +79,7 @@ func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Clust
 	}
 	s.rooms = &rooms.Rooms{Dir: h.Dir, Store: store, Log: log}
 	s.lives = &lives.Lives{Home: s.home, Log: log, Most: most << 20, OnTaken: s.onTaken, Shipped: s.counts.committed}
+	s.lives.OnLoss = func(id home.Identity, what error) { s.noteLoss(fmt.Errorf("%s: %w", id.Name, what)) }
 	return s
 }
 
@@ -190,7 +191,7 @@ func (s *Cluster) Hold(ctx context.Context, id home.Identity, store *blobs.Store
 	if err != nil {
 		return nil, away("open "+id.Name, err)
 	}
-	return &tenure{c, s}, nil
+	return &tenure{Tenure: c, cluster: s}, nil
 }
 
 // away adds home.ErrAway to an error of a store that is away.
@@ -205,11 +206,28 @@ func away(what string, err error) error {
 type tenure struct {
 	*lives.Tenure
 	cluster *Cluster
+	compare context.CancelFunc // ends beside; nil before Open
+	beside  sync.WaitGroup
 }
 
 // Open is home.Tenure's.
 func (c *tenure) Open(ctx context.Context, log *life.Log, state *mind.State) (int, error) {
-	return c.Tenure.Open(c.cluster.lasts(ctx), log, state)
+	custody, err := c.Tenure.Open(c.cluster.lasts(ctx), log, state)
+	if err == nil {
+		comparing, end := context.WithCancel(context.WithoutCancel(ctx))
+		c.compare = end
+		c.beside.Go(func() { c.cluster.compareOften(comparing, c.Tenure) })
+	}
+	return custody, err
+}
+
+// Close is home.Tenure's.
+func (c *tenure) Close() error {
+	if c.compare != nil {
+		c.compare()
+		c.beside.Wait()
+	}
+	return c.Tenure.Close()
 }
 
 // Erased is home.Tenure's. It asks the other hosts to read anew what they have.
@@ -306,7 +324,7 @@ func (s *Cluster) Serve(ctx context.Context, changed <-chan struct{}) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer end()
-	for _, f := range []func(context.Context){s.leases.keepLease, s.lookAround, s.shareAll} {
+	for _, f := range []func(context.Context){s.leases.keepLease, s.lookAround, s.shareAll, s.compareIdle} {
 		beside.Go(func() { f(serving) })
 	}
 	s.drains = -1

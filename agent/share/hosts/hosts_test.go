@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	renewEvery, aloneEvery, silentFor = 50*time.Millisecond, 300*time.Millisecond, 400*time.Millisecond
-	lastWait = 500 * time.Millisecond
+	lastWait, compareEvery = 500*time.Millisecond, 5*time.Second
 	lethetest.AskFaults()
 	os.Exit(m.Run())
 }

@@ -94,8 +94,7 @@ func (c *Tenure) rewrite(ctx context.Context, old int) error {
 		keep = append(keep, segment.Large...)
 		return [][]byte{segment.encode()}, nil
 	}
-	why := func() string { return streams.Erased }
-	c.at.Gen, err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), why, begins, made)
+	c.at.Gen, err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, made)
 	if err == nil {
 		err = c.lives.Streams.KeepLarge(ctx, Stream(c.id.Self), keep)
 	}

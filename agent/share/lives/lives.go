@@ -43,6 +43,8 @@ type Lives struct {
 	// Lost is called for each text of a life that the store has lost, and the life goes on before it. If it is nil, a life
 	// that lacks such a text here is not brought up to date.
 	Lost func(id home.Identity, what error)
+	// OnLoss is called for each loss of a life that goes on here, and that this host writes again; it may be nil.
+	OnLoss func(id home.Identity, what error)
 	// OnTaken is called when a life has begun here, was taken, or is seen at another host, which may have died before
 	// it said so.
 	OnTaken func(id home.Identity, host streams.Host, custody int)
@@ -59,12 +61,13 @@ type Tenure struct {
 	files files
 	at    position
 	come  map[string]File // that were read and are not placed yet
-	lacks bool            // the store has lost texts of the life
 	fence bool            // its newest text was lost: who has the life is not known
 
 	mu        sync.Mutex // held during changes of the stream
 	workspace workspace
-	acked     time.Time // when the store last said that this host has the life
+	stored    map[blobs.Hash]string // large texts in the store, and the files that have them; nil before Compare
+	gone      error                 // another host took the life from a store that had lost its newest texts
+	acked     time.Time             // when the store last said that this host has the life
 	beside    sync.WaitGroup
 	packing   atomic.Bool
 	closed    context.Context // ends with Close
@@ -86,6 +89,7 @@ type position struct {
 	Stale   map[string]bool       `json:"stale,omitempty"`   // hashes and names in workspace.list before
 	Unsaved []string              `json:"unsaved,omitempty"` // as Segment has it
 	Missing []string              `json:"missing,omitempty"` // of Unsaved, when the life was taken
+	Lacks   int                   `json:"lacks,omitempty"`   // the store has lost texts, up to this one at most
 }
 
 func positionFile(id home.Identity) string { return filepath.Join(id.Dir, "shared.json") }
@@ -125,16 +129,14 @@ func (l *Lives) tenure(ctx context.Context, id home.Identity, store *blobs.Store
 // catchUp applies segments that the log here lacks.
 func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Store) (*Tenure, error) {
 	c := l.tenure(ctx, id, store)
-	text, _, _ := durable.ReadRegular(positionFile(id), maxFile)
-	if err := json.Unmarshal(text, &c.at); err != nil {
-		c.at = position{}
-	}
+	c.load()
 	if c.files.known = c.at.Files; c.at.Files == nil {
 		c.files.known = map[string]blobs.Hash{}
 	}
 	err := c.readOn(ctx)
 	for errors.Is(err, streams.ErrAnew) {
-		if id.Erasing() != nil { // this host has erased
+		wasHere := id.Erasing() != nil || c.mine() && c.at.Lacks > 0
+		if wasHere { // this host has made the packs anew
 			c.at.Gen++
 		} else if err = c.wipe(); err != nil {
 			break
@@ -160,7 +162,8 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 	}
 	c.at.At, err = c.lives.Streams.Each(ctx, stream, c.at.At, func(n int, text []byte, err error) error {
 		if c.fence = err != nil; c.fence {
-			c.lacks, lost, losses = true, err, append(losses, err)
+			lost, losses = err, append(losses, err)
+			c.lack(n)
 			return nil
 		}
 		segment, err := decode(text)
@@ -207,6 +210,9 @@ func (c *Tenure) lose(texts ...error) {
 			continue
 		}
 		c.lives.Log.Warn("the store has lost a text of the life", "identity", c.id.Name, "error", what)
+		if c.lives.OnLoss != nil {
+			c.lives.OnLoss(c.id, what)
+		}
 	}
 }
 
@@ -246,13 +252,27 @@ func (c *Tenure) goesOn(ctx context.Context, loss error) error {
 		return fmt.Errorf("%w; to share the life anew, remove %s", streams.ErrLess, positionFile(c.id))
 	case err != nil && !streams.Unreadable(err):
 		return err
-	case n > c.at.N || isOurs: // the texts behind it tell the holder
+	case n > c.at.N: // the texts behind it tell the holder
+	case isOurs && n < c.at.N:
+		c.cutTo(n, last)
+		return nil
+	case isOurs:
 	case n < c.at.N || err == nil:
 		return loss
 	}
-	c.lacks = true
+	c.lack(1)
 	c.lose(loss)
 	return nil
+}
+
+// lack notes that the store has lost a text, up to a number at most.
+func (c *Tenure) lack(upto int) { c.at.Lacks = max(c.at.Lacks, upto) }
+
+// cutTo notes that the store has lost the texts behind a segment of this host: the next one has their first number.
+func (c *Tenure) cutTo(n int, last Segment) {
+	c.lose(fmt.Errorf("its newest segments are gone: %d", c.at.N-n))
+	c.lack(c.at.N)
+	c.at.N, c.at.Nonce = n, last.Nonce
 }
 
 // endLog sets aside lines of the log that the stream lacks, if another host has the life: nobody has acted upon them.
@@ -284,7 +304,11 @@ func (c *Tenure) endLog() error {
 
 // apply writes a segment to this disk: texts, then lines, then files.
 func (c *Tenure) apply(ctx context.Context, segment Segment) error {
-	c.at.Nonce, c.at.Opening, c.at.Stopped = segment.Nonce, segment.Opening, segment.Stopped
+	c.at.Nonce = segment.Nonce
+	if segment.Custody < c.at.Custody { // its host had lost the life when the store lost its newest texts
+		return nil
+	}
+	c.at.Opening, c.at.Stopped = segment.Opening, segment.Stopped
 	hasMoved := segment.Custody > c.at.Custody || c.at.Host.ID == "" // the text that began it may be lost
 	if segment.Begins || hasMoved {
 		if c.at.Host, c.at.Custody = segment.Host, segment.Custody; !c.mine() {
@@ -324,7 +348,7 @@ func (c *Tenure) apply(ctx context.Context, segment Segment) error {
 		switch {
 		case err == nil:
 			c.at.Mark = end
-		case errors.Is(err, life.ErrOtherLog) && c.lacks && c.lives.Lost != nil:
+		case errors.Is(err, life.ErrOtherLog) && c.at.Lacks > 0 && c.lives.Lost != nil:
 			if err := c.setAside(segment); err != nil {
 				return err
 			}
@@ -399,7 +423,7 @@ func (c *Tenure) without(what string, err error) error {
 	if !streams.Unreadable(err) || c.lives.Lost == nil {
 		return err
 	}
-	c.lacks = true
+	c.lack(1)
 	c.lose(fmt.Errorf("%s: %w", what, err))
 	return nil
 }
@@ -417,6 +441,14 @@ func (c *Tenure) large(ctx context.Context, hash blobs.Hash) ([]byte, error) {
 
 func (c *Tenure) putLarge(ctx context.Context, hash blobs.Hash, text []byte) error {
 	return c.lives.Streams.PutLarge(ctx, Stream(c.id.Self), hash, text)
+}
+
+// load reads the position.
+func (c *Tenure) load() {
+	text, _, _ := durable.ReadRegular(positionFile(c.id), maxFile)
+	if err := json.Unmarshal(text, &c.at); err != nil {
+		c.at = position{}
+	}
 }
 
 // save writes the position.

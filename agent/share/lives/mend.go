@@ -6,25 +6,168 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
+	"path/filepath"
 
 	"lethe/agent/home"
+	"lethe/agent/share"
 	"lethe/agent/share/streams"
 	"lethe/blobs"
+	"lethe/internal/durable"
 	"lethe/life"
 )
+
+// isNewest returns nil if the newest text of the stream is the last one that this host sent, or an older one of this
+// host: then the store has lost the texts behind it. Otherwise the error is a *home.ElsewhereError.
+func (c *Tenure) isNewest(ctx context.Context) error {
+	if c.gone != nil {
+		return c.gone
+	}
+	stream := Stream(c.id.Self)
+	n, err := c.lives.Streams.Newest(ctx, stream, 0)
+	switch {
+	case err != nil || n == c.at.N:
+		return err
+	case n == 0:
+		return fmt.Errorf("look for the life of %s: %w", c.id.Name, streams.ErrLess)
+	case n > c.at.N:
+		return c.taken(ctx, c.at.N+1, "")
+	}
+	_, err = c.lives.Streams.Store.Get(ctx, stream, c.at.N)
+	if !errors.Is(err, share.ErrMissing) { // it is there: the answer was an old one
+		return err
+	}
+	last, err := c.lives.segment(ctx, c.id.Self, n)
+	if err != nil {
+		return err
+	}
+	isOlder := last.Host.ID == c.lives.Host.ID || last.Custody < c.at.Custody
+	if !isOlder {
+		return c.lost(last.Host)
+	}
+	c.cutTo(n, last)
+	return c.save()
+}
+
+// lost has this host do nothing any more with a life that another host took from a store without its newest texts. The
+// next opening reads the stream from its beginning.
+func (c *Tenure) lost(to streams.Host) error {
+	c.gone = &home.ElsewhereError{Identity: c.id, Host: to.Label}
+	return errors.Join(c.gone, durable.Remove(positionFile(c.id)))
+}
+
+// Compare looks by listings whether the store has all that this host has sent of the life, and writes again what it
+// lacks. If texts may be damaged there, it writes all of them again.
+func (c *Tenure) Compare(ctx context.Context, mayBeDamaged bool) error {
+	if err := c.findLarge(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.Whole() {
+		return nil
+	}
+	stream := Stream(c.id.Self)
+	err := c.isNewest(ctx)
+	if err == nil && c.at.Lacks == 0 {
+		err = c.lives.Streams.Whole(ctx, stream, c.at.At)
+	}
+	switch {
+	case streams.Unreadable(err):
+		c.lack(1)
+		c.lose(err)
+	case err != nil:
+		return err
+	case mayBeDamaged:
+		c.lack(1)
+	}
+	if c.at.Lacks > 0 {
+		if err := c.mend(ctx); err != nil {
+			return err
+		}
+	}
+	list, _ := os.ReadFile(filepath.Join(c.id.Dir, workspaceFile))
+	files := maps.Clone(c.stored)
+	for name, now := range parseList(list) {
+		files[now.hash] = filepath.Join(c.workspace.dir, name)
+	}
+	stored, err := c.lives.Streams.PutMissing(ctx, stream, files, mayBeDamaged)
+	if stored > 0 {
+		c.lose(fmt.Errorf("large texts were written again: %d", stored))
+	}
+	return err
+}
+
+// Lacking looks by listings whether the store has all segments of a life that this host has and does not run. It returns
+// the loss.
+func (l *Lives) Lacking(ctx context.Context, id home.Identity) error {
+	c := l.tenure(ctx, id, nil)
+	defer c.close()
+	if c.load(); c.at.N == 0 || !c.mine() {
+		return nil
+	}
+	n, err := l.Streams.Newest(ctx, Stream(id.Self), 0)
+	if err != nil || n > c.at.N {
+		return err
+	}
+	return l.Streams.Whole(ctx, Stream(id.Self), c.at.At)
+}
+
+// findLarge looks once which texts of the life are large.
+func (c *Tenure) findLarge() error {
+	c.mu.Lock()
+	known := c.stored != nil
+	if !known {
+		c.stored = map[blobs.Hash]string{}
+	}
+	c.mu.Unlock()
+	if known {
+		return nil
+	}
+	all, err := reached(c.id, c.store, 0)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, hash := range all {
+		path := c.store.Path(hash)
+		if info, err := os.Stat(path); err == nil && info.Size() > segmentSize {
+			c.stored[hash] = path
+		}
+	}
+	return err
+}
+
+// tryMend mends what the store lacks. After an error the life goes on: this disk has it.
+func (c *Tenure) tryMend(ctx context.Context) {
+	if c.at.Lacks == 0 {
+		return
+	}
+	if err := c.mend(ctx); err != nil {
+		c.lives.Log.Warn("it is tried again", "error", err)
+	}
+}
 
 // mend writes again what the store has lost of the life, as this disk has it. Own files are stored as they are now.
 func (c *Tenure) mend(ctx context.Context) error {
 	if c.id.Erasing() != nil {
 		return nil // which makes all anew
 	}
+	if err := c.save(); err != nil { // that the life lacks something
+		return err
+	}
 	c.beside.Wait()
 	for name := range c.files.known {
 		c.files.known[name] = blobs.Sum([]byte("lost")) // which no file has
 	}
-	_, err := c.send(ctx, nil)
+	again := &shipment{Tenure: c, ctx: ctx, now: c.empty()}
+	err := again.ownFiles()
+	if err == nil {
+		err = c.create(ctx, again.now)
+	}
+	for err == nil && c.at.N < c.at.Lacks { // numbers that readers know are made again
+		err = c.create(ctx, c.empty())
+	}
 	for range 2 { // the newest one stays as it is, and the one before it can have lines
 		if err == nil {
 			err = c.create(ctx, c.empty())
@@ -34,7 +177,7 @@ func (c *Tenure) mend(ctx context.Context) error {
 		err = c.refill(ctx)
 	}
 	if err == nil {
-		c.lacks = false
+		c.at.Lacks = 0
 		err = c.save()
 	}
 	if err != nil {
@@ -56,8 +199,8 @@ func (c *Tenure) refill(ctx context.Context) error {
 	}
 	defer reader.Close()
 	reader.Until(c.at.Mark.Offset)
-	p := &refilled{Tenure: c, ctx: ctx, log: log, reader: reader, reach: home.NewReach(c.store, c.id.Self), why: streams.Mended}
-	gen, err := c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), func() string { return p.why }, begins, p.segments)
+	p := &refilled{Tenure: c, ctx: ctx, log: log, reader: reader, reach: home.NewReach(c.store, c.id.Self)}
+	gen, err := c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, p.segments)
 	if err == nil {
 		c.at.Gen = gen
 	}
@@ -72,7 +215,7 @@ type refilled struct {
 	reader  *life.Reader
 	reach   *home.Reach // of the lines before at
 	custody int
-	why     string
+	n       int // of the text that is made anew
 
 	at      life.Mark // behind the lines that were read, but for one that waits
 	waits   bool
@@ -86,10 +229,14 @@ func (p *refilled) segments(lost int, text []byte) (all [][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	p.n += lost + 1
+	if next.Begins && next.Custody > p.Tenure.at.Custody {
+		return nil, p.lost(next.Host)
+	}
 	changed := false
 	if !next.Begins && !p.has(next) { // it was written behind lines that are lost for good
 		next.Lines, next.Texts, next.Large, next.After = nil, nil, nil, p.at
-		changed, p.why = true, streams.Erased
+		changed = true
 	}
 	for k := range lost {
 		made := Segment{
@@ -111,12 +258,16 @@ func (p *refilled) segments(lost int, text []byte) (all [][]byte, err error) {
 	if next.Begins {
 		return append(all, text), nil
 	}
-	rest := Segment{After: p.at}
-	if err := p.take(&rest, next.After.Offset, math.MaxInt); err != nil {
+	rest, most := Segment{After: p.at}, math.MaxInt
+	if hasRoom := len(next.Lines) == 0 && p.n < p.Tenure.at.N-1; hasRoom { // and a later one takes the rest
+		most = segmentSize
+	}
+	if err := p.take(&rest, next.After.Offset, most); err != nil {
 		return nil, err
 	}
 	if len(rest.Lines) > 0 {
 		next.After, next.Lines = rest.After, append(rest.Lines, next.Lines...)
+		next.Texts = append(rest.Texts, next.Texts...)
 		next.Large, changed = append(rest.Large, next.Large...), true
 	}
 	if changed {
@@ -159,13 +310,14 @@ func (p *refilled) pass(upto int64) error {
 	return nil
 }
 
-// take moves lines of the log into a segment, whole appends, with the texts that they name as large ones.
+// take moves lines of the log into a segment, whole appends, with the texts that they name: as large ones where there is
+// no room.
 func (p *refilled) take(into *Segment, upto int64, most int) error {
 	for p.at.Offset < upto {
 		if err := p.next(); err != nil {
 			return err
 		}
-		isFull := len(into.Lines) > 0 && len(into.Lines)+len(p.reader.Line) > most
+		isFull := len(into.Lines) > 0 && into.size()+len(p.reader.Line) > most
 		if isFull && !p.follows {
 			break
 		}
@@ -176,6 +328,10 @@ func (p *refilled) take(into *Segment, upto int64, most int) error {
 			text, err := p.here(hash)
 			if err != nil {
 				return err
+			}
+			if hasRoom := most == segmentSize && into.size()+len(text) <= most; hasRoom {
+				into.Texts = append(into.Texts, text)
+				continue
 			}
 			sum := blobs.Sum(text)
 			if err := p.putLarge(p.ctx, sum, text); err != nil {

@@ -23,7 +23,8 @@ func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Stor
 	var losses []error
 	_, err := l.Streams.Each(ctx, Stream(id.Self), streams.At{}, func(n int, text []byte, err error) error {
 		if err != nil {
-			c.lacks, losses = true, append(losses, err)
+			losses = append(losses, err)
+			c.lack(n)
 			return nil
 		}
 		segment, err := decode(text)

@@ -48,11 +48,7 @@ func (c *Tenure) Open(ctx context.Context, log *life.Log, s *mind.State) (custod
 	if err != nil {
 		return c.at.Custody, fmt.Errorf("share the life of %s: %w", c.id.Name, err)
 	}
-	if c.lacks {
-		if err := c.mend(ctx); err != nil { // the life goes on: this disk has it
-			c.lives.Log.Warn("it is tried again", "error", err)
-		}
-	}
+	c.tryMend(ctx)
 	return c.at.Custody, nil
 }
 
@@ -115,10 +111,6 @@ func (c *Tenure) send(ctx context.Context, texts []blobs.Hash) (sent map[string]
 // all adds all that is new, and ships the last segment, too.
 func (p *shipment) all(texts []blobs.Hash) (sent map[string]bool, err error) {
 	unsaved := p.workspace.lacking()
-	changed, err := p.files.changed()
-	if err != nil {
-		return nil, err
-	}
 	known := map[blobs.Hash]bool{}
 	for _, hash := range texts {
 		if known[hash] {
@@ -129,10 +121,8 @@ func (p *shipment) all(texts []blobs.Hash) (sent map[string]bool, err error) {
 			return nil, err
 		}
 	}
-	for _, file := range changed {
-		if err := p.file(file); err != nil {
-			return nil, err
-		}
+	if err := p.ownFiles(); err != nil {
+		return nil, err
 	}
 	if sent, err = p.lines(); err != nil {
 		return sent, err
@@ -183,6 +173,9 @@ func (p *shipment) text(hash blobs.Hash) error {
 	if err == nil && len(text) > segmentSize {
 		hash = blobs.Sum(text)
 		p.now.Large = append(p.now.Large, hash)
+		if p.stored != nil {
+			p.stored[hash] = p.store.Path(hash)
+		}
 		return p.insistLarge(p.ctx, hash, text)
 	}
 	if err == nil {
@@ -192,13 +185,22 @@ func (p *shipment) text(hash blobs.Hash) error {
 	return err
 }
 
-func (p *shipment) file(file File) error {
-	err := p.shorten(p.ctx, &file, segmentSize)
-	if err == nil {
-		err = p.room(len(file.Data))
+// ownFiles adds own files that were changed.
+func (p *shipment) ownFiles() error {
+	changed, err := p.files.changed()
+	if err != nil {
+		return err
 	}
-	p.now.Files = append(p.now.Files, file)
-	return err
+	for _, file := range changed {
+		if err := p.shorten(p.ctx, &file, segmentSize); err != nil {
+			return err
+		}
+		if err := p.room(len(file.Data)); err != nil {
+			return err
+		}
+		p.now.Files = append(p.now.Files, file)
+	}
+	return nil
 }
 
 // shorten stores the bytes of a file as a large text if they are more than so many.
@@ -242,6 +244,9 @@ func (p *shipment) lines() (sent map[string]bool, err error) {
 
 // create ships one segment.
 func (c *Tenure) create(ctx context.Context, segment Segment) error {
+	if c.gone != nil {
+		return c.gone
+	}
 	l, stream, n := c.lives, Stream(c.id.Self), c.at.N+1
 	segment.Self, segment.Host, segment.Custody, segment.Nonce = c.id.Self, l.Host, c.at.Custody, streams.Nonce()
 	data, err := l.Streams.Sealed(stream, n, segment.encode())
@@ -322,18 +327,13 @@ func (c *Tenure) Check(ctx context.Context) error {
 	if max(time.Since(c.acked), slept) < freshFor {
 		return nil
 	}
-	newest := 0
-	asked, err := c.insist(ctx, func() (err error) {
-		newest, err = c.lives.Streams.Newest(ctx, Stream(c.id.Self), c.at.N)
+	asked, err := c.insist(ctx, func() error { return c.isNewest(ctx) })
+	if err != nil {
 		return err
-	})
-	if err == nil && newest > c.at.N {
-		err = c.taken(ctx, c.at.N+1, "")
 	}
-	if err == nil {
-		c.acked = asked
-	}
-	return err
+	c.acked = asked
+	c.tryMend(ctx)
+	return nil
 }
 
 // packEvery is the least number of segments that are packed together.
@@ -402,7 +402,7 @@ func (c *Tenure) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.beside.Wait()
-	if c.at.N == 0 {
+	if c.at.N == 0 || c.gone != nil {
 		return nil
 	}
 	return c.save()

@@ -43,6 +43,14 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 		case from != "" && c.at.Host.ID != from:
 			c.onTaken()
 			return &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
+		case l.Lost == nil:
+			state, last, err := c.fold()
+			if err == nil {
+				err = c.cutBack(state, last)
+			}
+			if err != nil {
+				return fmt.Errorf("take %s: %w; start it at %s, which writes it again", id.Name, err, c.at.Host.Label)
+			}
 		}
 		if err = c.begin(ctx, c.at.Custody+1); !errors.Is(err, share.ErrTaken) {
 			return err
@@ -99,19 +107,16 @@ func (c *Tenure) onTaken() {
 // settle makes the files that a life needs here beside its log: its soul, its name, the links to its rooms, and its
 // workspace.
 func (c *Tenure) settle(ctx context.Context) error {
-	log, err := life.View(c.id.LIFE())
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	state, _, err := home.FoldLog(c.id, log, c.store)
+	state, last, err := c.fold()
 	if err != nil {
 		return err
 	}
 	if err := c.settleFiles(ctx, state); err != nil {
 		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
 	}
-	c.cutBack(state, log.Last())
+	if err := c.cutBack(state, last); err != nil {
+		c.lose(err)
+	}
 	c.at.Stale, c.at.Unsaved = nil, nil
 	if err := c.save(); err != nil {
 		return err
@@ -119,22 +124,34 @@ func (c *Tenure) settle(ctx context.Context) error {
 	return c.lives.Home.Link(c.id)
 }
 
-// cutBack tells if rooms have lines of the identity that are newer than its log: the store has lost newest segments.
-func (c *Tenure) cutBack(state *mind.State, newest life.Append) {
-	if len(newest) == 0 {
-		return
+// fold returns the state and the last append of the log here.
+func (c *Tenure) fold() (*mind.State, life.Append, error) {
+	log, err := life.View(c.id.LIFE())
+	if err != nil {
+		return nil, nil, err
 	}
-	end := newest[len(newest)-1].At
+	defer log.Close()
+	state, _, err := home.FoldLog(c.id, log, c.store)
+	return state, log.Last(), err
+}
+
+// cutBack returns an error if rooms have lines of the identity that are newer than its log: the store has lost its
+// newest segments.
+func (c *Tenure) cutBack(state *mind.State, last life.Append) error {
+	if len(last) == 0 {
+		return nil
+	}
+	end := last[len(last)-1].At
 	for room := range state.Rooms {
 		lines, _, _, _ := chat.Tail(c.lives.Home.Room(room), 50) // who reads the room tells of an error
 		for _, line := range lines {
 			if line.By(c.id.Name) && line.At.After(end) {
-				c.lose(fmt.Errorf("room %s has lines of %s since %s, of which its life does not know: the newest segments "+
-					"are missing", room, c.id.Name, end.UTC().Format(time.DateTime+"Z")))
-				break
+				return fmt.Errorf("room %s has lines of %s since %s, of which its life does not know: the store has lost its "+
+					"newest segments", room, c.id.Name, end.UTC().Format(time.DateTime+"Z"))
 			}
 		}
 	}
+	return nil
 }
 
 // settleFiles makes the soul, the links to rooms and the workspace.

@@ -106,8 +106,7 @@ func (s *round) rewriteAll() error {
 		}
 		return append(all, e.encode()), err
 	}
-	why := func() string { return streams.Erased }
-	gen, err := s.Streams.Rewrite(s.ctx, Stream, why, never, made)
+	gen, err := s.Streams.Rewrite(s.ctx, Stream, never, made)
 	for _, hash := range files {
 		if err == nil {
 			err = s.replace(hash)

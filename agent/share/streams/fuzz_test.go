@@ -73,7 +73,7 @@ func FuzzTexts(f *testing.F) {
 		}
 		_ = s.Pack(ctx, "rooms", 2, func([]byte) bool { return false })
 		same := func(_ int, text []byte) ([][]byte, error) { return [][]byte{text}, nil }
-		_, _ = s.Rewrite(ctx, "rooms", why, func([]byte) bool { return true }, same)
+		_, _ = s.Rewrite(ctx, "rooms", func([]byte) bool { return true }, same)
 		_, _ = s.Large(ctx, "rooms", blobs.Sum(text))
 		_ = os.Remove(book)
 		_ = Book{Streams: s, Stream: "ledger", File: book}.Pull(ctx, func([]byte, bool) error { return nil })

@@ -236,26 +236,6 @@ func (s *Streams) dropOlder(ctx context.Context, stream string) error {
 	return nil
 }
 
-// What the text of a generation says: why packs were made anew.
-const (
-	Erased = "packs were made anew\n" // readers forget what they have
-	Mended = "packs were mended\n"    // readers have the same texts
-)
-
-// mended returns ErrAnew unless all generations between two were Mended.
-func (s *Streams) mended(ctx context.Context, stream string, from, to int) error {
-	for gen := from + 1; gen <= to; gen++ {
-		text, err := s.Get(ctx, generations(stream), gen)
-		if err != nil && !Unreadable(err) {
-			return err
-		}
-		if string(text) != Mended {
-			return ErrAnew
-		}
-	}
-	return nil
-}
-
 // search finds packs of a generation that is told no longer.
 func (h *shelf) search(ctx context.Context) error {
 	if h.gen+h.last > 0 {
@@ -277,11 +257,11 @@ func (h *shelf) search(ctx context.Context) error {
 }
 
 // Rewrite replaces the texts of a stream before its newest one, and leaves nothing of the old ones, except texts that
-// keep wants. f returns a text anew, behind as many that stand for lost ones, which were Unreadable before it. why is
-// Erased or Mended. It returns the generation of the packs. After an error the caller calls it again. No other host may
-// write the stream meanwhile.
+// keep wants. f returns a text anew, behind as many that stand for lost ones, which were Unreadable before it. Rewrite
+// returns the generation of the packs; readers of an earlier one forget what they have. After an error the caller calls
+// it again. No other host may rewrite the stream meanwhile.
 func (s *Streams) Rewrite(
-	ctx context.Context, stream string, why func() string, keep func([]byte) bool, f func(lost int, text []byte) ([][]byte, error),
+	ctx context.Context, stream string, keep func([]byte) bool, f func(lost int, text []byte) ([][]byte, error),
 ) (gen int, err error) {
 	old, err := s.shelf(ctx, stream, 0)
 	if err == nil {
@@ -329,7 +309,7 @@ func (s *Streams) Rewrite(
 		err = h.close(ctx, &packed)
 	}
 	if err == nil {
-		err = s.Create(ctx, generations(stream), h.gen, []byte(why()))
+		err = s.Create(ctx, generations(stream), h.gen, []byte("packs were made anew\n"))
 	}
 	if err != nil {
 		return old.gen, err

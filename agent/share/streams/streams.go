@@ -105,7 +105,7 @@ type At struct {
 	Gen int `json:"gen,omitempty"`
 }
 
-// ErrAnew says that something was erased from a stream since it was read: the caller forgets what it has, and reads the
+// ErrAnew says that a stream was made anew since it was read, as by an erasure: the caller forgets what it has, and reads the
 // stream from its beginning.
 var ErrAnew = errors.New("the stream was made anew")
 
@@ -165,9 +165,7 @@ func (s *Streams) each(
 		return from, err
 	}
 	if from.N > 0 && from.Gen != h.gen {
-		if err := s.mended(ctx, stream, from.Gen, h.gen); err != nil {
-			return from, fmt.Errorf("read %s: %w", stream, err)
-		}
+		return from, fmt.Errorf("read %s: %w", stream, ErrAnew)
 	}
 	from.Gen, h.newest = h.gen, newest
 	if h.to > from.N {

@@ -1,0 +1,50 @@
+package hosts
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent/journal"
+	"lethe/agent/share/lives"
+	"lethe/agent/share/streams"
+	"lethe/internal/test/lethetest"
+)
+
+// stored returns the files that the store has of a life.
+func (h *host) stored(self string) (all []string) {
+	h.Helper()
+	dir := filepath.Join(strings.TrimPrefix(h.conf.URL, "file://"), "lives="+self)
+	all, err := filepath.Glob(filepath.Join(dir, "*", "[0-9]*"))
+	lethetest.Must(h, err)
+	slices.Sort(all) // the newest first
+	return all
+}
+
+// A host compares by itself what the store has of its lives, whether they run or not, writes again what is missing, and
+// keeps for doctor that it was.
+func TestCompares(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		a := first(t)
+		ada, bob := a.boot("ada"), a.boot("bob")
+		j, err := journal.Hold(a.home, ada, a.store, nil)
+		lethetest.Must(t, err)
+		defer a.serve()()
+		for _, id := range []string{ada.Self, bob.Self} {
+			files := a.stored(id)
+			lethetest.Must(t, os.Remove(files[0]))
+			time.Sleep(2 * compareEvery)
+			found := ReadChecked(a.home.Dir)
+			if found.Lost.IsZero() || !strings.Contains(found.What, "its newest segments are gone: 1") {
+				t.Errorf("%+v", found)
+			}
+			_, err = a.streams.Scan(t.Context(), lives.Stream(id), streams.At{}, func(int, []byte) error { return nil })
+			lethetest.Must(t, err)
+			lethetest.Must(t, changeChecked(a.home.Dir, func(found *Checked) { *found = Checked{} }))
+		}
+		lethetest.Must(t, j.Close())
+	})
+}
