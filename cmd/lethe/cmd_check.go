@@ -13,6 +13,7 @@ import (
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
+	"lethe/cmd/lethe/restore"
 	"lethe/life"
 )
 
@@ -21,6 +22,7 @@ type checkOptions struct {
 	against    string
 	checkpoint bool
 	repair     bool
+	share      bool
 }
 
 func newCheckCommand(app *cli.App) *cobra.Command {
@@ -47,6 +49,9 @@ you have kept somewhere else.`,
 			if err := app.Prepare(cmd, false); err != nil {
 				return err
 			}
+			if options.share {
+				return restore.Check(cmd.Context(), app)
+			}
 			return runCheck(app, options, args)
 		},
 	}
@@ -55,6 +60,7 @@ you have kept somewhere else.`,
 		"a checkpoint in `FILE`, or - for standard input: it has to go on from there")
 	flags.BoolVar(&options.checkpoint, "checkpoint", false,
 		"print the newest checkpoint of one life, if no fault is found")
+	flags.BoolVar(&options.share, "share", false, "read the store of [share], and say what a restore would lose")
 	flags.BoolVar(&options.repair, "repair", false, "mend what can be mended; no identity may run")
 	return cmd
 }
@@ -74,7 +80,7 @@ func runCheck(app *cli.App, options checkOptions, args []string) error {
 	sound := err == nil && found.Faults == 0
 	onlyCheckpoint := options.checkpoint && !app.JSON
 	if sound && onlyCheckpoint {
-		return printCheckpoint(app, found.Proofs[0])
+		return found.Proofs[0].WriteCheckpoint(app.Out)
 	}
 	if found != nil { // also beside an error
 		err = errors.Join(err, showCheck(app, found, mended, request.Against))
@@ -119,14 +125,6 @@ func checkRequest(app *cli.App, options checkOptions, names []string) (request c
 		show(int64(blobs), int64(of), "%d of %d blobs, %.0f MB/s", blobs, of, speed)
 	}
 	return request, nil
-}
-
-func printCheckpoint(app *cli.App, verdict check.Verdict) error {
-	if verdict.Seals == 0 {
-		return fmt.Errorf("%s has no seal yet: it is sealed at its next epoch, or when it stops", verdict.Name)
-	}
-	_, err := fmt.Fprint(app.Out, verdict.Checkpoint)
-	return err
 }
 
 // showCheck shows a report, and before it what was mended. against may be nil.

@@ -131,6 +131,26 @@ func (book Book) add(ctx context.Context, text []byte, whole bool) (place bookAt
 	return place, book.CreateNewest(ctx, book.Stream, place.N, Join(bookHead{place.Whole, Nonce()}, text))
 }
 
+// Read reads the newest whole text and all behind it. It calls lost for each that is missing or damaged.
+func (book Book) Read(ctx context.Context, read func(bytes int), lost func(what error)) error {
+	newest, err := book.Newest(ctx, book.Stream, 0)
+	for n, whole := newest, 0; err == nil && n >= max(whole, 1); n-- {
+		text, head, failed := book.read(ctx, n)
+		read(len(text))
+		whole = max(whole, head.Whole)
+		switch {
+		case Unreadable(failed):
+			lost(failed)
+		case failed != nil:
+			err = failed
+		}
+		if n == newest && failed != nil {
+			break // who knows how many texts count?
+		}
+	}
+	return err
+}
+
 // Last returns the newest text; nil in an empty book.
 func (book Book) Last(ctx context.Context) ([]byte, error) {
 	newest, err := book.Newest(ctx, book.Stream, 0)

@@ -33,6 +33,7 @@ type Host struct {
 type Streams struct {
 	share.Store
 	Keys *Keys // nil: texts are stored as they are
+	Only bool  // read: a salt that is missing is not made
 
 	opens atomic.Bool // the keys have opened a text, so they are the home's
 
@@ -256,7 +257,7 @@ func (s *Streams) salt(ctx context.Context) ([]byte, error) {
 		return slices.Clip(s.secret), nil
 	}
 	secret, err := s.Get(ctx, saltStream, 1)
-	if errors.Is(err, share.ErrMissing) {
+	if errors.Is(err, share.ErrMissing) && !s.Only {
 		err = s.Create(ctx, saltStream, 1, []byte(rand.Text()))
 		if err == nil || errors.Is(err, share.ErrTaken) {
 			secret, err = s.Get(ctx, saltStream, 1)

@@ -24,6 +24,15 @@ func (r *Report) Write(out io.Writer, against *life.Checkpoint) {
 		r.Blobs, console.Megabytes(r.Bytes), r.Faults, len(r.Findings)-r.Faults)
 }
 
+// WriteCheckpoint writes the newest checkpoint of a life.
+func (v *Verdict) WriteCheckpoint(out io.Writer) error {
+	if v.Seals == 0 {
+		return fmt.Errorf("%s has no seal yet: it is sealed at its next epoch, or when it stops", v.Name)
+	}
+	_, err := fmt.Fprint(out, v.Checkpoint)
+	return err
+}
+
 // write tells the lines of a life that are proven.
 func (v *Verdict) write(out io.Writer, against *life.Checkpoint) {
 	if v.Mirror {

@@ -24,12 +24,14 @@ import (
 	"lethe/agent/host"
 	"lethe/agent/llm"
 	"lethe/agent/share"
+	"lethe/agent/share/hosts"
 	"lethe/agent/share/rooms"
 	"lethe/agent/share/streams"
 	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/agent/tools/skills"
 	"lethe/bridge"
+	"lethe/cmd/lethe/console"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
 	"lethe/mind"
@@ -114,8 +116,26 @@ func (x Exam) share(ctx context.Context) {
 			x.check(err, "share", "", "")
 		}
 	}
+	x.stored()
 	x.warn(!conf.Plain && len(conf.To) == 0, "share", "",
 		"whoever loses %s loses what is stored: keep a copy of it elsewhere", streams.KeyFile(x.Home.Dir))
+}
+
+// stored tells when the store was last read, and what was found there since.
+func (x Exam) stored() {
+	const read = "lethe check --share"
+	found := hosts.ReadChecked(x.Home.Dir)
+	long := time.Since(found.Read) > 30*24*time.Hour
+	x.warn(found.Read.IsZero(), "share", read, "nobody has read all that the store has")
+	x.warn(!found.Read.IsZero() && long, "share", read, "all of the store was last read %s", console.Ago(found.Read))
+	for _, fault := range slices.Sorted(maps.Values(found.Faults)) {
+		x.check(fmt.Errorf("%s found in the store, %s: %s", found.By, console.Ago(found.Read), fault), "share", read, "")
+	}
+	if !found.Read.IsZero() && !long && len(found.Faults) == 0 {
+		x.check(nil, "share", "", "%s read all of the store %s: it is whole", found.By, console.Ago(found.Read))
+	}
+	x.warn(!found.Lost.IsZero(), "share", read, "the store had lost, and this host wrote again %s: %s", console.Ago(found.Lost),
+		found.What)
 }
 
 // opens returns an error if the keys of the home do not open what its hosts have stored.
