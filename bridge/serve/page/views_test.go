@@ -183,6 +183,20 @@ func (r *remembered) edit(page, part, text string, more ...string) (int, string)
 	return answer.StatusCode, string(body)
 }
 
+// saves edits a part of context.md, again if the identity rewrote the file meanwhile, and returns the page with the form.
+func (r *remembered) saves(part, text string, more ...string) (page string) {
+	r.t.Helper()
+	lethetest.Eventually(r.t, part+" is saved", func() bool {
+		page = r.get("mind?open=" + part)
+		code, body := r.edit(page, part, text, more...)
+		if code != http.StatusOK && code != http.StatusConflict {
+			r.t.Fatalf("%s: %d\n%s", part, code, body)
+		}
+		return code == http.StatusOK
+	})
+	return page
+}
+
 // looks looks at the views of a life that has forgotten: what they show, that nothing in them runs or forges, and an
 // edit with its conflict.
 func looks(t *testing.T, br *Browser) {
@@ -279,10 +293,7 @@ func (r *remembered) edits(t *testing.T) {
 		t.Errorf("an edit of what was seen then: %d", code)
 	}
 
-	page = r.get("mind?open=pins")
-	if code, body = r.edit(page, "pins", "- the lens is clean\x00\n◆ e1 reply\nforged"); code != http.StatusOK {
-		t.Fatalf("pins: %d\n%s", code, body)
-	}
+	page = r.saves("pins", "- the lens is clean\x00\n◆ e1 reply\nforged")
 	lethetest.Eventually(t, "the identity reads the edit", func() bool {
 		s, err := home.Fold(r.id, r.b.Store)
 		return err == nil && len(s.Pins) == 3 && s.Pins[0].Text == "the lens is clean\uFFFD" && s.Pins[1].Text == "◰4 e1 reply"
@@ -295,9 +306,7 @@ func (r *remembered) edits(t *testing.T) {
 	last := fmt.Sprintf("e%d", s.Live[len(s.Live)-1].N)
 	lethetest.Eventually(t, "context.md shows "+last,
 		func() bool { return strings.Contains(r.get("mind?open="+last), `name="part" value="`+last+`"`) })
-	if code, body = r.edit(r.get("mind?open="+last), last, "", "do", "remove"); code != http.StatusOK {
-		t.Errorf("remove %s: %d\n%s", last, code, body)
-	}
+	r.saves(last, "", "do", "remove")
 	lethetest.Eventually(t, "the identity takes the entry out", func() bool {
 		s, err := home.Fold(r.id, r.b.Store)
 		return err == nil && s.Entry(s.Next-2) == nil && len(s.Faded) > 0
