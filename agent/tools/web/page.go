@@ -25,13 +25,6 @@ import (
 
 func init() { worker.Register("page", parse) }
 
-// unseen is the style of an element that is not shown.
-var unseen = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|` +
-		`(?:font-size|max-height|max-width)\s*:\s*0(?:\.0*)?\s*(?:[a-z]+|%)?\s*(?:;|!|$)|` +
-		`(?:left|right|top|bottom|text-indent)\s*:\s*-\d{3,})`)
-})
-
 // newConverter returns what makes Markdown of a page, with tables and strokes.
 func newConverter() *converter.Converter {
 	return converter.NewConverter(converter.WithPlugins(
@@ -116,7 +109,7 @@ var marks = map[string]string{"sup": "^", "sub": "_"}
 func prune(n *html.Node) {
 	for _, c := range slices.Collect(n.ChildNodes()) {
 		hidden := slices.ContainsFunc(c.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }) ||
-			attribute(c, "aria-hidden") == "true" || unseen().MatchString(attribute(c, "style"))
+			attribute(c, "aria-hidden") == "true" || styleOf(c).hides()
 		beside := c.Type == html.ElementNode && slices.Contains(besides, c.Data) || slices.Contains(roles, attribute(c, "role"))
 		if hidden || beside {
 			n.RemoveChild(c)
@@ -150,7 +143,9 @@ func weigh(n *html.Node, weights map[*html.Node]int) int {
 
 // mainPart returns the part of a page to read: the smallest one with nearly all of its sentences.
 func mainPart(page *html.Node) *html.Node {
+	hidden := sheetOf(page)
 	prune(page)
+	hidden.prune(page)
 	weights := map[*html.Node]int{}
 	for weight := weigh(page, weights); ; weight = weights[page] {
 		heaviest := page

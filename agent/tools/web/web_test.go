@@ -25,8 +25,11 @@ func TestMain(m *testing.M) {
 }
 
 const article = `<html><head><title>The river Lethe – News</title>
-<meta property="article:published_time" content="2026-01-31T10:00:00Z"><script>alert(1)</script></head>
-<body><nav><a href="/home">Home</a></nav><p hidden>unseen 1</p
+<meta property="article:published_time" content="2026-01-31T10:00:00Z"><script>alert(1)</script><style>/* p{font-size:0} */
+@import "x.css"; .small-print, .none { color: red; font-size:0 !important } .far{position:absolute;left:-9999px}
+@media print { .printed { display: none } } p#pale { OPACITY: 0.0 } h4{visibility:hidden} .twice{display:none} .twice{display:block}
+.rise{opacity:0;transform:translateY(9px)} #all{display:none}</style><style media="print">.printed{display:none}</style></head>
+<body><div id="all"><nav><a href="/home">Home</a></nav><p hidden>unseen 1</p
 ><div style="Display: none">unseen 2</div><div><article><h1>The river Lethe</h1><p>Whoever drank of it forgot, it is said, and the
 water ran past the cave of <a href="/hypnos">Hypnos</a>, where its murmuring made those drowsy who came near, so that
 few ever told what they had seen there.</p><p>Another river, Mnemosyne, had the reverse effect: those who were initiated
@@ -34,10 +37,12 @@ drank of it, and were thereby stopped from forgetting, and gained all knowledge,
 <table><tr><th>River</th><th>Of</th></tr><tr><td>Styx</td><td>hate</td></tr></table>
 <b style="color: red; font-size:0px">unseen 3</b><i style="max-height: 0.0em">unseen 4</i
 ><p style="position:absolute; left: -9999px">unseen 5</p><p style="opacity:0.5; font-size: 0.9em">pale: 10<sup>6</sup> m<del>m</del></p>
-<p style="opacity: 0; transition: opacity 1s">It fades in.</p>
+<p style="opacity: 0; transition: opacity 1s">It fades in.</p><p style="opacity:.0">unseen 6</p><p class="big small-print">unseen 7</p
+><p class="far">unseen 8</p><p id="pale">unseen 9</p><h4>unseen 10</h4><p class="printed">It is not printed.</p><p class="twice">It is seen
+again.</p><p class="far" style="left:0">It stands here.</p><p class="rise">It rises.</p>p
 <img src="data:image/png;base64,AAAA"></article></div><div class="more"
 ><a href="/styx">Read on: how the river Styx was crossed by those who had no coin to
-give, and what became of them then</a></div><footer>Imprint</footer></body></html>`
+give, and what became of them then</a></div><footer>Imprint</footer></div></body></html>`
 
 // site is a server that the client may reach although it is on this machine.
 func site(t *testing.T) (*Client, string) {
@@ -85,7 +90,8 @@ func TestFetch(t *testing.T) {
 	if page.Title != "The river Lethe – News" || page.Date != "2026-01-31" {
 		t.Errorf("title %q, date %q", page.Title, page.Date)
 	}
-	lethetest.Words(t, string(page.Text), "Whoever drank", "[Hypnos]("+at+"/hypnos)", "| Styx  | hate |", "pale: 10^6 m~~m~~", "It fades in.")
+	lethetest.Words(t, string(page.Text), "Whoever drank", "[Hypnos]("+at+"/hypnos)", "| Styx  | hate |", "pale: 10^6 m~~m~~", "It fades in.",
+		"It is not printed.", "It is seen again.", "It stands here.", "It rises.")
 	for _, not := range []string{"alert", "data:", "Imprint", "Home", "unseen", "Read on"} {
 		if strings.Contains(string(page.Text), not) {
 			t.Errorf("%s is in the text:\n%s", not, page.Text)

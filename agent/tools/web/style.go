@@ -1,0 +1,107 @@
+package web
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/html"
+)
+
+// style holds declarations, by their properties in small letters.
+type style map[string]string
+
+var (
+	// unseen matches the declaration of an element that is not shown.
+	unseen = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:display:\s*none|visibility:\s*(?:hidden|collapse)|` +
+			`(?:font-size|max-height|max-width):\s*0(?:\.0*)?\s*(?:[a-z]+|%)?\s*(?:!|$)|` +
+			`(?:left|right|top|bottom|text-indent):\s*-\d{3,})`)
+	})
+	// clear matches the value of opacity of an element that nobody sees, unless it fades in.
+	clear = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:0|0?\.0+)%?\s*(?:!|$)`) })
+	// besideRules matches comments, and rules for prints, small screens and the like.
+	besideRules = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)/\*.*?\*/|@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})`)
+	})
+	rule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([^{}]+)\{([^{}]*)\}`) })
+)
+
+func (s style) declare(text string) {
+	for one := range strings.SplitSeq(text, ";") {
+		if name, value, found := strings.Cut(one, ":"); found {
+			s[strings.ToLower(strings.TrimSpace(name))] = value
+		}
+	}
+}
+
+func styleOf(n *html.Node) style {
+	s := style{}
+	s.declare(attribute(n, "style"))
+	return s
+}
+
+// hides reports whether nobody sees an element of the style.
+func (s style) hides() bool {
+	for name, value := range s {
+		if unseen().MatchString(name + ":" + value) {
+			return true
+		}
+	}
+	fades := s["transition"]+s["transform"]+s["animation"] != ""
+	return !fades && clear().MatchString(s["opacity"])
+}
+
+// sheet holds the styles of a page's style elements, by selectors: those of a tag, a class or an id are understood.
+type sheet map[string]style
+
+func sheetOf(page *html.Node) sheet {
+	all := sheet{}
+	for n := range page.Descendants() {
+		isSheet := n.Data == "style" && n.FirstChild != nil && attribute(n, "media") != "print"
+		if !isSheet {
+			continue
+		}
+		for _, found := range rule().FindAllStringSubmatch(besideRules().ReplaceAllString(n.FirstChild.Data, ""), -1) {
+			for selector := range strings.SplitSeq(found[1], ",") {
+				selector = strings.TrimSpace(selector)
+				if all[selector] == nil {
+					all[selector] = style{}
+				}
+				all[selector].declare(found[2])
+			}
+		}
+	}
+	return all
+}
+
+// of returns the style of an element.
+func (all sheet) of(n *html.Node) style {
+	names := []string{""}
+	for class := range strings.FieldsSeq(attribute(n, "class")) {
+		names = append(names, "."+class)
+	}
+	names = append(names, "#"+attribute(n, "id"))
+	whole := style{}
+	for _, name := range names {
+		maps.Copy(whole, all[name])
+		maps.Copy(whole, all[n.Data+name])
+	}
+	maps.Copy(whole, styleOf(n))
+	return whole
+}
+
+// prune takes out of a page the elements that the sheet hides. One with nearly all of the sentences stays: a script
+// shows it.
+func (all sheet) prune(page *html.Node) {
+	weights := map[*html.Node]int{}
+	most := share * float64(weigh(page, weights))
+	for _, n := range slices.Collect(page.Descendants()) {
+		isHidden := n.Type == html.ElementNode && all.of(n).hides()
+		if isHidden && float64(weights[n]) <= most {
+			n.Parent.RemoveChild(n)
+		}
+	}
+}
