@@ -277,7 +277,14 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, message, hint st
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	body := map[string]map[string]string{"error": {"message": message, "hint": hint}}
+	about := map[string]any{"message": message, "hint": hint}
+	if strings.HasPrefix(r.URL.Path, "/v1/") { // OpenAI's clients read more
+		about["type"], about["param"], about["code"] = "invalid_request_error", nil, nil
+		if status == http.StatusUnauthorized {
+			about["code"] = "invalid_api_key"
+		}
+	}
+	body := map[string]any{"error": about}
 	_ = json.NewEncoder(w).Encode(body) // the client may be gone
 }
 

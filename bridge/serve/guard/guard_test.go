@@ -213,6 +213,24 @@ func TestWrongTokens(t *testing.T) {
 	})
 }
 
+// OpenAI's clients read of a refusal what they know of its kind.
+func TestRefusedClients(t *testing.T) {
+	g, err := guard.New(guard.Config{Token: "right"})
+	lethetest.Must(t, err)
+	for path, code := range map[string]any{"/v1/responses": "invalid_api_key", "/api/agents": nil} {
+		r := httptest.NewRequest("POST", "http://localhost"+path, nil)
+		r.Header.Set("Authorization", "Bearer wrong")
+		w := httptest.NewRecorder()
+		g.Protect(http.NotFoundHandler()).ServeHTTP(w, r)
+		var body struct{ Error map[string]any }
+		lethetest.Must(t, json.Unmarshal(w.Body.Bytes(), &body))
+		_, hasParam := body.Error["param"]
+		if body.Error["code"] != code || hasParam != (code != nil) {
+			t.Errorf("%s: %s", path, w.Body)
+		}
+	}
+}
+
 // A listed site may use the server with the token, and has its browser asked no more.
 func TestListedOrigin(t *testing.T) {
 	g, err := guard.New(guard.Config{Token: "one", Origins: []string{"https://chat.example"}, Hosts: []string{"lethe.example"}})

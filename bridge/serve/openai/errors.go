@@ -33,7 +33,7 @@ func asAPI(err error) (status int, body any) {
 	if !ok {
 		known = &apiError{err, backend.Status(err), ""}
 	}
-	about := map[string]string{"message": known.Error(), "type": "invalid_request_error"}
+	about := object{"message": known.Error(), "type": "invalid_request_error", "param": nil, "code": nil}
 	if known.status >= 500 {
 		about["type"] = "server_error"
 	}

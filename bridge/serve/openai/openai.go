@@ -88,7 +88,7 @@ func (h *handler) find(who, room string) (home.Identity, error) {
 	switch {
 	case errors.Is(err, home.ErrNotFound):
 		return id, fault(http.StatusNotFound, "model_not_found",
-			"no identity is named %.100q; GET /v1/models lists them", who)
+			"model names no identity: %.100q; GET /v1/models lists them", who)
 	case err == nil && !chat.ValidRoom(room):
 		return id, fault(http.StatusNotFound, "model_not_found",
 			"%.100q is not the name of a room: a model is NAME or NAME/ROOM", room)

@@ -127,7 +127,7 @@ func TestCompletions(t *testing.T) {
 			"one answer":                `{"model":"ada","messages":[{"role":"user","content":"x"}],"n":2}`,
 			"text only":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"modalities":["text","audio"]}`,
 			"at least one message":      `{"model":"ada","messages":[]}`,
-			"not a completion request":  `{"model":`,
+			"the body is no JSON":       `{"model":`,
 			"nothing of the user":       body("ada", "hello", "hi"),
 			"only user messages":        body("ada", "tool|42"),
 			`a part of type "input_au`:  `{"model":"ada","messages":[{"role":"user","content":[{"type":"input_audio"}]}]}`,
@@ -364,11 +364,21 @@ func TestResponses(t *testing.T) {
 		t.Errorf("%v %s", resp.Header, text)
 	}
 	for body, want := range map[string]string{
-		`{"model":"ada/r","input":7}`: "input has to be",
+		`{"model":"ada/r","input":7}`:                       `"input has to be a text, or a list of messages with a role and a content"`,
+		`{"model":"ada/r","input":[]}`:                      "input has to be",
+		`{"model":"ada/r"}`:                                 "input has to be",
+		`{"model":"ada/r","input":"x","stream":"yes"}`:      `"stream cannot be a JSON string"`,
+		`{"model":"ada/r","input":"x","text":{"format":7}}`: `"text.format cannot be a JSON number"`,
+		`[]`:   `"the body cannot be a JSON array"`,
+		`{bad`: `"the body is no JSON: `,
+		`{"model":"ada/r","input":"x","text":{"format":{"type":"json_schema"}}}`:         `"the schema of response_format or text.format has to be an object"`,
 		`{"model":"ada/r","input":[{"role":"user","content":[{"type":"input_audio"}]}]}`: "input_audio",
 		`{"model":"ada/r","input":"x","tool_choice":"required"}`:                         "own tools",
 	} {
-		if text := servetest.Text(t, w.Do(t, "POST", "/v1/responses", body), 400); !strings.Contains(text, want) {
+		text := servetest.Text(t, w.Do(t, "POST", "/v1/responses", body), 400)
+		isShaped := strings.Contains(text, `"type":"invalid_request_error"`) && strings.Contains(text, `"param":null`) &&
+			strings.Contains(text, `"code":null`)
+		if !strings.Contains(text, want) || !isShaped {
 			t.Errorf("%s: %s", body, text)
 		}
 	}

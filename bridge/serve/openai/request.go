@@ -61,11 +61,11 @@ func (f format) check() error {
 	case "json_schema":
 		var schema map[string]any
 		if json.Unmarshal(f.JSONSchema.Schema, &schema) != nil || schema == nil {
-			return refuse("response_format.json_schema.schema has to be an object")
+			return refuse("the schema of response_format or text.format has to be an object")
 		}
 		return nil
 	}
-	return refuse("response_format.type can be text, json_object or json_schema, and not %.40q", f.Type)
+	return refuse("the type of response_format or text.format can be text, json_object or json_schema, and not %.40q", f.Type)
 }
 
 // instruction asks an identity for the form, as a system message does; "" for text.
@@ -154,8 +154,13 @@ func readBody(r *http.Request, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return refuse("the body is not a completion request in JSON: %v", err)
+	err = json.Unmarshal(body, into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		_, member, _ := strings.Cut("."+wrong.Field, ".")
+		return refuse("%s cannot be a JSON %s", cmp.Or(strings.TrimPrefix(member, "request."), "the body"), wrong.Value)
+	}
+	if err != nil {
+		return refuse("the body is no JSON: %v", err)
 	}
 	return nil
 }
@@ -273,7 +278,7 @@ func wordsOf(store *blobs.Store, user string, piece part) (string, error) {
 	case piece.Type == "image_url":
 		return "[image at " + bridge.Inert(piece.ImageURL.URL) + "]", nil
 	}
-	return "", refuse("a part of type %.20q cannot be taken; text, image_url and file can", piece.Type)
+	return "", refuse("a part of type %.20q cannot be taken; texts, images and files can", piece.Type)
 }
 
 // put stores the file of a data: URL, or of bare base64, and returns what its line says of it.

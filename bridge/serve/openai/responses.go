@@ -48,12 +48,10 @@ func readResponse(r *http.Request) (completion request, messages []message, err 
 	completion.Format.Type = body.Text.Format.Type
 	completion.Format.JSONSchema.Schema = body.Text.Format.Schema
 	all, err := messagesOf(body)
-	if err == nil {
-		completion.Messages, err = json.Marshal(all)
+	if err != nil || len(all) == 0 {
+		return completion, nil, refuse("input has to be a text, or a list of messages with a role and a content")
 	}
-	if err != nil {
-		return completion, nil, refuse("input has to be a text, or a list of messages with a role and a content: %v", err)
-	}
+	completion.Messages, _ = json.Marshal(all) // it was read from JSON
 	messages, err = completion.check()
 	return completion, messages, err
 }
