@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -137,10 +138,17 @@ func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	t.Log.Warn("the model cannot be reached", "error", failure, "again_in", wait.Round(time.Second))
 	trouble := event.Error{What: "model", Failure: failure.Kind.String(), Text: failure.Error()}
 	if t.State.Told != trouble.What {
-		trouble.Notice = t.Notice("I cannot reach the model: "+sentence(failure)+" I keep trying.", t.Audience()...)
+		say := fmt.Sprintf("I cannot reach the model: %s I keep trying, next in %s.", sentence(failure), wait.Round(time.Second))
+		trouble.Notice = t.Notice(say, t.Audience()...)
 	}
 	return t.Happen(trouble)
 }
 
 // sentence ends an error with one full stop, whatever it ended with.
-func sentence(err error) string { return strings.TrimRight(err.Error(), ". ") + "." }
+func sentence(err error) string {
+	text := strings.TrimRight(err.Error(), ". ")
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
+}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -47,7 +48,8 @@ func TestPermanentError(t *testing.T) {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Times: 3, Status: 503}, always("back again"))
-	contains(t, w.ask("dev", "hello"), "I cannot reach the model")
+	contains(t, w.ask("dev", "hello"), "I keep trying, next in 5s.")
+	equal(t, "a sentence that asks", sentence(errors.New("it refused. Is it running?")), "it refused. Is it running?")
 	w.say("dev", "ann", "are you there?")
 	w.eventually("a second try", func() bool { return len(w.asked()) >= 2 })
 	w.say("dev", "ann", "and now?")
