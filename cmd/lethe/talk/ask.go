@@ -53,9 +53,10 @@ func await(
 	}
 	var faults []error
 	answered := false
+	began := time.Now()
 	tellTrouble := func(event events.Event) error {
 		if event.Type == events.Error {
-			app.Note("%s waits: %s", event.Agent, event.Text)
+			app.Note("%s has waited %s: %s", event.Agent, time.Since(began).Round(time.Second), event.Text)
 		}
 		return nil
 	}
