@@ -138,13 +138,14 @@ func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	t.Log.Warn("the model cannot be reached", "error", failure, "again_in", wait.Round(time.Second))
 	trouble := event.Error{What: "model", Failure: failure.Kind.String(), Text: failure.Error()}
 	if t.State.Told != trouble.What {
-		say := fmt.Sprintf("I cannot reach the model: %s I keep trying, next in %s.", sentence(failure), wait.Round(time.Second))
+		say := fmt.Sprintf("I cannot reach the model: %s I keep trying, next in %s.",
+			sentence(failure), wait.Round(time.Second))
 		trouble.Notice = t.Notice(say, t.Audience()...)
 	}
 	return t.Happen(trouble)
 }
 
-// sentence ends an error with one full stop, whatever it ended with.
+// sentence ends an error that is no question with one full stop, whatever it ended with.
 func sentence(err error) string {
 	text := strings.TrimRight(err.Error(), ". ")
 	if strings.HasSuffix(text, "?") {

@@ -19,8 +19,8 @@ type Reader struct {
 }
 
 // New returns a Reader. It gives each line to pass, with its end, and the bytes behind the last end. Of a line above
-// most bytes it gives somewhat more than most, and then the rest, as lines. An error of pass ends the reading behind its
-// bytes. pass gives line away, or keeps it.
+// most bytes it gives somewhat more than most, and then the rest, as lines. An error of pass ends the reading behind
+// its bytes. pass may keep line.
 func New(from io.Reader, most int, pass func(line []byte) ([]byte, error)) *Reader {
 	return &Reader{from: bufio.NewReader(from), most: most, pass: pass}
 }

@@ -20,8 +20,8 @@ var (
 			`(?:font-size|max-height|max-width):\s*0(?:\.0*)?\s*(?:[a-z]+|%)?\s*(?:!|$)|` +
 			`(?:left|right|top|bottom|text-indent):\s*-\d{3,})`)
 	})
-	// clear matches the value of opacity of an element that nobody sees, unless it fades in.
-	clear = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:0|0?\.0+)%?\s*(?:!|$)`) })
+	// transparent matches the value of opacity of an element that nobody sees, unless it fades in.
+	transparent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:0|0?\.0+)%?\s*(?:!|$)`) })
 	// besideRules matches comments, and rules for prints, small screens and the like.
 	besideRules = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?s)/\*.*?\*/|@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})`)
@@ -51,7 +51,7 @@ func (s style) hides() bool {
 		}
 	}
 	fades := s["transition"]+s["transform"]+s["animation"] != ""
-	return !fades && clear().MatchString(s["opacity"])
+	return !fades && transparent().MatchString(s["opacity"])
 }
 
 // sheet holds the styles of a page's style elements, by selectors: those of a tag, a class or an id are understood.
