@@ -10,6 +10,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/share/lives"
+	"lethe/agent/share/rooms"
 	"lethe/agent/share/streams"
 	"lethe/internal/durable"
 )
@@ -81,10 +82,12 @@ func (s *Cluster) compareOften(ctx context.Context, c *lives.Tenure) {
 	}
 }
 
-// compareIdle compares the store with lives of this host that do not run, now and then, until ctx ends.
+// compareIdle compares the store with the rooms, and with lives of this host that do not run, now and then, until ctx ends.
 func (s *Cluster) compareIdle(ctx context.Context) {
 	for pause(ctx, untilNext()) {
-		all, err := s.Lives()
+		err := s.mends(rooms.Stream, func(isDamaged bool) error { return s.rooms.Compare(ctx, isDamaged) })
+		all, lerr := s.Lives()
+		err = errors.Join(err, lerr)
 		for _, life := range all {
 			id := s.home.Identity(life.Self, life.Name)
 			if life.Host.ID == s.Host.ID && !runs(id) {

@@ -79,6 +79,7 @@ func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Clust
 	}
 	s.rooms = &rooms.Rooms{Dir: h.Dir, Store: store, Log: log}
 	s.lives = &lives.Lives{Home: s.home, Log: log, Most: most << 20, OnTaken: s.onTaken, Shipped: s.counts.committed}
+	s.rooms.OnLoss = s.noteLoss
 	s.lives.OnLoss = func(id home.Identity, what error) { s.noteLoss(fmt.Errorf("%s: %w", id.Name, what)) }
 	return s
 }

@@ -18,6 +18,7 @@ type entry struct {
 	At     time.Time    `json:"at"`               // by the clock of the host: a restore to a time compares it
 	Erased int          `json:"erased,omitempty"` // the generation of packs that an erasure by the host has made
 	Items  []item       `json:"items"`
+	Mends  bool         `json:"mends,omitempty"` // its host makes the stream anew: no other one does, for an hour
 }
 
 // item adds whole lines to one room.

@@ -42,20 +42,23 @@ func (r *Rooms) Erased(ctx context.Context) error {
 
 // anewStored makes all that is stored anew, by the files in share, with lines that the store has lost.
 func (r *Rooms) anewStored(ctx context.Context) error {
-	return r.locked(ctx, func(s *round) (err error) {
-		for range 2 { // the newest entry stays as it is, and the one before it can have lines
-			if err == nil {
-				err = s.mark(0)
-			}
-		}
+	return r.locked(ctx, func(s *round) error { return s.makeAnew() })
+}
+
+// makeAnew is anewStored.
+func (s *round) makeAnew() (err error) {
+	for range 2 { // the newest entry stays as it is, and the one before it can have lines
 		if err == nil {
-			err = s.rewriteAll()
+			err = s.mark(0)
 		}
-		if err == nil {
-			err = s.mark(s.step.Gen)
-		}
-		return err
-	})
+	}
+	if err == nil {
+		err = s.rewriteAll()
+	}
+	if err == nil {
+		err = s.mark(s.step.Gen)
+	}
+	return err
 }
 
 // mark adds an entry without lines.
@@ -76,7 +79,7 @@ func (s *round) mark(erased int) (err error) {
 func (s *round) rewriteAll() error {
 	size, needed := map[string]int64{}, map[blobs.Hash]bool{}
 	var files []blobs.Hash
-	n, end, gaps := 0, s.step.N, false
+	n, end, gaps := 0, s.step.N, s.claims // empty entries stand for lost ones
 	made := func(lost int, text []byte) ([][]byte, error) {
 		n += lost + 1
 		gaps = gaps || lost > 0
@@ -102,7 +105,7 @@ func (s *round) rewriteAll() error {
 		}
 		var all [][]byte
 		for range lost {
-			all = append(all, entry{version, s.Host, streams.Nonce(), e.At, 0, nil}.encode())
+			all = append(all, entry{version, s.Host, streams.Nonce(), e.At, 0, nil, false}.encode())
 		}
 		return append(all, e.encode()), err
 	}

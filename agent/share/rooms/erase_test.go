@@ -192,7 +192,7 @@ func TestPacked(t *testing.T) {
 		}
 		line := fmt.Sprintf("%d\n", n)
 		want += line
-		e := entry{version, a.Host, streams.Nonce(), at, 0, []item{{Room: "dev", lines: []byte(line)}}}
+		e := entry{version, a.Host, streams.Nonce(), at, 0, []item{{Room: "dev", lines: []byte(line)}}, false}
 		lethetest.Must(t, a.Streams.Create(context.Background(), Stream, n, e.encode()))
 	}
 	a.sync(t)

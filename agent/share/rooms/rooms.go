@@ -46,7 +46,10 @@ type Rooms struct {
 	Log     *slog.Logger
 	Lost    func(what error) // called for each text that the store has lost, and reading goes on; nil: it does not
 
-	mu     sync.Mutex              // held with the lock
+	mu     sync.Mutex       // held with the lock
+	OnLoss func(what error) // called for each loss that this host writes again; may be nil
+
+	mends  time.Time               // when another host has said that it makes the stream anew
 	pulled time.Time               // when the stream was last read to its end
 	packed time.Time               // when it was last asked whether entries are to be packed
 	done   int                     // number of the newest step that was carried out here
@@ -64,6 +67,8 @@ type round struct {
 	*Rooms
 	ctx  context.Context
 	step step
+
+	claims bool // entries say that this host makes the stream anew
 
 	anew  string    // directory of the files of rooms while the stream is read from its beginning; else ""
 	until time.Time // later entries are not read; zero: all are
@@ -227,6 +232,10 @@ func (s *round) pull() error {
 			switch {
 			case s.step.N > 0 && e.Erased > s.step.Gen:
 				return streams.ErrAnew
+			case e.Erased > 0:
+				s.mends = time.Time{}
+			case e.Mends && e.Host.ID != s.Host.ID:
+				s.mends = time.Now()
 			case !s.until.IsZero() && e.At.After(s.until):
 				return io.EOF
 			}
@@ -359,7 +368,7 @@ func (s *round) add(items []item, erased int) error {
 			}
 		}
 	}
-	e := entry{version, s.Host, streams.Nonce(), time.Now().UTC(), erased, items}
+	e := entry{version, s.Host, streams.Nonce(), time.Now().UTC(), erased, items, s.claims}
 	// If another entry came behind this one, the next look finds this one there, unless its number was forgotten.
 	if err := s.Streams.CreateNewest(s.ctx, Stream, n, e.encode()); err != nil {
 		return err
