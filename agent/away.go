@@ -51,7 +51,7 @@ func (t *thinker) TryModel(name string) (taken, say string, err error) {
 	}
 	name = t.cfg.Known.Settle(name, was, t.cfg.Preset)
 	called := name
-	if other := t.cfg.Known.Doubt(name, was, t.cfg.Preset); other != "" {
+	if other := t.cfg.Known.Doubt(name, cmp.Or(llm.ParseName(was).Preset, t.cfg.Preset)); other != "" {
 		called += " (not " + other + ")"
 	}
 	say = fmt.Sprintf("From the next turn on I use the model %s; /model %s brings the one before back.",

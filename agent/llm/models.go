@@ -72,27 +72,23 @@ func ParseName(s string) (n Name) {
 // of that server, unless the table knows it as one of the preset mistral.
 func (conf Config) Named() string {
 	server, err := conf.Chosen()
-	isBeside := conf.Preset+conf.BaseURL != "" && err == nil
-	if isBeside && table().doubts(server, conf.Model) {
-		return server.Name + ":" + conf.Model
+	isAlone := conf.Preset+conf.BaseURL == ""
+	if isAlone || err != nil {
+		return conf.Model
 	}
-	return conf.Model
+	return cmp.Or(table().Doubt(conf.Model, server.Name), conf.Model)
 }
 
-// doubts reports whether a name that begins with a preset may as well mean a model of another server, which needs no key
-// and takes models of any name.
-func (k Known) doubts(server PresetInfo, name string) bool {
+// Doubt returns how to name a server's own model that name, which begins with another preset, may mean as well. Only a
+// server without keys takes models of any name. It returns "" where there is no doubt.
+func (k Known) Doubt(name, server string) string {
 	n := ParseName(name)
+	preset, found := Preset(server)
 	_, isKnown := k[n.Preset+":"+n.Model]
-	isOther := n.Preset != "" && n.Preset != server.Name && n.Model != ""
-	return isOther && !isKnown && !server.KeyRequired
-}
-
-// Doubt returns how to name the model of the server in use that name may mean as well; "" where it cannot.
-func (k Known) Doubt(name, inUse, configured string) string {
-	server, found := Preset(cmp.Or(ParseName(inUse).Preset, configured))
-	if found && k.doubts(server, name) {
-		return server.Name + ":" + name
+	isOther := n.Preset != "" && n.Preset != server && n.Model != ""
+	takesAny := found && !preset.KeyRequired
+	if takesAny && isOther && !isKnown {
+		return server + ":" + name
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -115,7 +116,7 @@ func TestNamesLikePresets(t *testing.T) {
 		{"mistral:7b", "openai:gpt-5.1", "mistral:7b", ""},
 	} {
 		got := known.Settle(c.name, c.inUse, "ollama")
-		if doubt := known.Doubt(got, c.inUse, "ollama"); got != c.want || doubt != c.doubt {
+		if doubt := known.Doubt(got, cmp.Or(ParseName(c.inUse).Preset, "ollama")); got != c.want || doubt != c.doubt {
 			t.Errorf("%+v: %s, in doubt %q", c, got, doubt)
 		}
 	}
