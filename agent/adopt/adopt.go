@@ -126,6 +126,8 @@ type Options struct {
 	Only string
 	// Known reports whether an earlier run has taken the entry with a key.
 	Known func(key uint64) bool
+	// Elsewhere reports whether an earlier run has taken a session from another file.
+	Elsewhere func(session, file string) bool
 	// Parent returns the session that one of an earlier run was forked from, or "".
 	Parent func(id string) string
 	// Skip reports whether a piece is passed over, since it has not changed.
@@ -310,13 +312,14 @@ func (s *Stream) prompts(piece Piece) {
 		line          int
 	}
 	var lost []prompt
+	isElsewhere := s.options.Elsewhere
 	s.records(piece.Path, as(func(r *record, p *prompt) {
 		p.SessionID = cmp.Or(p.SessionID, p.ThreadID)
 		p.Text, p.line = r.text(cmp.Or(p.Display, p.Text)), r.line
 		switch {
 		case p.SessionID == "":
 			s.notUnderstood("prompt without a session")
-		case s.listed[p.SessionID]:
+		case s.listed[p.SessionID], isElsewhere != nil && isElsewhere(p.SessionID, piece.Path):
 			s.report.Doubled++
 		default:
 			lost = append(lost, *p)

@@ -30,6 +30,7 @@ type Shelf struct {
 	*journal.Journal
 	kept     []kept
 	parts    map[session]int            // of a session
+	from     map[session]string         // the first file of a session
 	parents  map[session]string         // of sessions that are forks
 	files    map[session]stamp          // that were read to their ends
 	keys     map[string]map[uint64]bool // of the entries of an agent; made when something new is read
@@ -55,8 +56,9 @@ type stamp struct{ size, changed int64 }
 // Open reads from LIFE, and of a fork from those of its ancestors, what was adopted.
 func Open(j *journal.Journal) (*Shelf, error) {
 	s := &Shelf{
-		Journal: j, parts: map[session]int{}, parents: map[session]string{}, files: map[session]stamp{}, keys: map[string]map[uint64]bool{},
-		erased: map[session]bool{}, pictures: map[blobs.Hash]mind.Ref{}, newest: j.State.LastBlob,
+		Journal: j, parts: map[session]int{}, from: map[session]string{}, parents: map[session]string{},
+		files: map[session]stamp{}, keys: map[string]map[uint64]bool{}, erased: map[session]bool{},
+		pictures: map[blobs.Hash]mind.Ref{}, newest: j.State.LastBlob,
 	}
 	for _, ancestor := range j.State.Ancestors {
 		path := filepath.Join(j.Home.Agents(), ancestor.Self, "LIFE.md")
@@ -85,7 +87,9 @@ func (s *Shelf) keep(adopted event.Adopted, ref blobs.Ref) {
 	s.kept = append(s.kept, kept{adopted, ref})
 	of := session{adopted.Agent, adopted.Session}
 	s.parents[of] = adopted.Parent
-	s.parts[of]++
+	if s.parts[of]++; s.parts[of] == 1 {
+		s.from[of] = adopted.File
+	}
 	if adopted.Size > 0 {
 		s.files[session{adopted.Agent, adopted.File}] = stamp{adopted.Size, adopted.Changed.Unix()}
 	}
@@ -108,6 +112,10 @@ func (s *Shelf) Take(
 	in := &intake{Shelf: s, agent: agent, since: since, taken: new(Taken), now: new(original)}
 	options.Only = store.Only
 	options.Known = func(key uint64) bool { return s.known(agent.Name)[key] }
+	options.Elsewhere = func(id, file string) bool {
+		first, isKept := s.from[session{agent.Name, id}]
+		return isKept && first != file
+	}
 	options.Parent = func(id string) string { return s.parents[session{agent.Name, id}] }
 	options.Skip = func(piece adopt.Piece) bool {
 		return s.files[session{agent.Name, piece.Path}] == stamp{piece.Size, piece.Changed.Unix()}

@@ -349,6 +349,21 @@ func TestErased(t *testing.T) {
 	}
 }
 
+// Claude Code deletes sessions, and keeps the list of their prompts: what was adopted does not come again from there.
+func TestDeletedByItsAgent(t *testing.T) {
+	w := newWorld(t)
+	prompt := func(session, text string) string {
+		return fmt.Sprintf(`{"display":%q,"timestamp":1772619120000,"project":"/srv","sessionId":%q}`+"\n", text, session)
+	}
+	history := filepath.Join(w.dir, "history.jsonl")
+	w.session("s", row("user", "u1", 3, "the narwhal"))
+	lethetest.Write(t, history, prompt("s", "the narwhal")+prompt("lost", "the walrus"))
+	lethetest.Equal(t, "entries at first", w.adopt("claude-code", w.dir).Added, 2)
+	lethetest.Must(t, os.Remove(filepath.Join(w.dir, "projects/p/s.jsonl")))
+	lethetest.Write(t, history, prompt("s", "the narwhal")+prompt("lost", "the walrus")+prompt("lost", "the seal"))
+	lethetest.Equal(t, "entries later", w.adopt("claude-code", w.dir).Added, 1)
+}
+
 // A day leaves out what is older, which may be adopted later.
 func TestSince(t *testing.T) {
 	w := newWorld(t)
