@@ -191,13 +191,21 @@ func (p *Wallet) book(today string) Book {
 	return NewBook(p.limits, today, p.ledger.Accounts)
 }
 
-// ReadBook returns the book of a home. Identities that the ledger does not name are counted by their lives.
+// Lives are those of a home, with the store of their texts.
+type Lives struct {
+	home.Home
+	Store *blobs.Store
+}
+
+// ReadBook returns the book of a home. Identities that the ledger does not name are counted by their lives, first by
+// copies of lives that other hosts have.
 func ReadBook(
 	h home.Home,
 	store *blobs.Store,
 	limits Limits,
 	now time.Time,
 	zone *time.Location,
+	copies ...Lives,
 ) (book Book, err error) {
 	l := NewLedger(h.Dir)
 	unlock, err := l.Lock()
@@ -207,7 +215,12 @@ func ReadBook(
 	err = l.Read()
 	unlock()
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = addLives(h, store, l)
+		err = nil
+		for _, lives := range append(copies, Lives{h, store}) {
+			if lives.Store != nil {
+				err = errors.Join(err, addLives(lives.Home, lives.Store, l))
+			}
+		}
 	}
 	if h.Shared != nil && l.Limits != nil {
 		limits = *l.Limits

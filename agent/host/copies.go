@@ -21,6 +21,7 @@ import (
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/mind"
 )
@@ -94,6 +95,34 @@ func (c *Copies) Close() error {
 // Copy brings a copy of a life up to date, and returns the host that has the life.
 func (c *Copies) Copy(ctx context.Context, id home.Identity) (home.Identity, streams.Host, error) {
 	return c.from.Copy(ctx, c.Home, c.Store, id)
+}
+
+// Lend has another store hold what a copy refers to up to an offset of its log.
+func (c *Copies) Lend(id home.Identity, end int64, to *blobs.Store) error {
+	reach := home.NewReach(c.Store, id.Self)
+	err := life.Scan(id.LIFE(), func(line life.Event, at int64) error {
+		if at < end {
+			reach.Line(line, reach.Refs(line))
+		}
+		return nil
+	})
+	if err != nil {
+		return id.Unread(err)
+	}
+	if reach.Unknown != nil {
+		return reach.Unknown
+	}
+	var later durable.Syncs
+	for _, hash := range reach.Found {
+		text, err := os.ReadFile(c.Store.Path(hash))
+		if err != nil {
+			return err
+		}
+		if _, err := to.Adopt(&later, text); err != nil {
+			return err
+		}
+	}
+	return later.Wait()
 }
 
 // Begin copies lives, for Keep. The error tells of those that cannot be copied.

@@ -22,9 +22,9 @@ type Budgets struct {
 	Home       budget.Line `json:"home"`
 }
 
-// Budgets reads what all identities have spent until now.
-func (h Home) Budgets() (Budgets, error) {
-	book, err := budget.ReadBook(h.Home, h.Store, h.Limits, time.Now(), h.Clock())
+// Budgets reads what all identities have spent until now, those of other hosts by copies of their lives.
+func (h Home) Budgets(copies ...budget.Lives) (Budgets, error) {
+	book, err := budget.ReadBook(h.Home, h.Store, h.Limits, time.Now(), h.Clock(), copies...)
 	if err != nil {
 		return Budgets{}, err
 	}

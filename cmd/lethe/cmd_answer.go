@@ -33,7 +33,7 @@ func newAnswerCommand(app *cli.App) *cobra.Command {
 }
 
 func runAnswer(ctx context.Context, app *cli.App, options answerOptions, args []string) error {
-	open, err := openQuestions(app, "")
+	open, err := openQuestions(ctx, app, "")
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func runBranch(ctx context.Context, app *cli.App, options branchOptions, args []
 		return exit.Usagef("%q is not a label: a lower-case letter, then up to 31 of a-z, 0-9, - and _, "+
 			"and no other way to say a moment", label)
 	}
-	id, then, err := app.IdentityAt(args[0], options.to)
+	id, then, err := app.IdentityAt(ctx, app.FindToChange, args[0], options.to)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent/home"
 	"lethe/bridge/report"
 	"lethe/cmd/lethe/cli"
 )
@@ -16,19 +18,23 @@ func newBudgetCommand(app *cli.App) *cobra.Command {
 		Use:   "budget [NAME]",
 		Short: "Print what identities have spent, and what is left of their limits",
 		Args:  cli.MaximumArgs(1),
-		RunE: app.WithHome(func(_ context.Context, args []string) error {
-			return runBudget(app, args)
+		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			return runBudget(ctx, app, args)
 		}),
 	}
 }
 
-func runBudget(app *cli.App, args []string) error {
-	all, err := app.Look.Budgets()
+func runBudget(ctx context.Context, app *cli.App, args []string) error {
+	copies, _ := app.ReadAfar(ctx)
+	all, err := app.Look.Budgets(copies)
 	if err != nil {
 		return err
 	}
 	if len(args) > 0 {
 		id, err := app.Find(args[0])
+		if elsewhere, is := errors.AsType[*home.ElsewhereError](err); is {
+			id, err = elsewhere.Identity, nil
+		}
 		if err != nil {
 			return err
 		}

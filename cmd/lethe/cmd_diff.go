@@ -64,7 +64,7 @@ func comparedState(ctx context.Context, app *cli.App, who, moment string) (*mind
 	if other, rest, ok := strings.Cut(moment, ":"); ok && home.ValidName(other) {
 		who, moment = other, rest
 	}
-	then, err := app.ReadAt(ctx, who, moment)
+	_, then, err := app.IdentityAt(ctx, app.FindToRead, who, moment)
 	return then.State, err
 }
 

@@ -60,17 +60,22 @@ func runExport(ctx context.Context, app *cli.App, options exportOptions, args []
 	if err == nil && !info.Mode().IsRegular() { // before the life is marked as moved
 		return exit.Usagef("%s is no file: an archive is not written in its place", options.output)
 	}
-	id, err := app.Find(args[0])
+	find := app.FindToChange
+	if options.copy && !options.workspace { // which no copy has
+		find = app.FindToRead
+	}
+	id, err := find(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	if options.copy {
+	isHere := app.Look.Dir == app.Home.Dir
+	if options.copy && isHere {
 		warnOfOlder(ctx, app, id)
 	}
 	var sum archive.Summary
 	write := func(out io.Writer) (err error) {
 		writeOptions := archive.WriteOptions{Copy: options.copy, To: options.to, Workspace: options.workspace}
-		sum, err = archive.Write(out, app.Home, app.Look.Store, id, writeOptions)
+		sum, err = archive.Write(out, app.Look.Home, app.Look.Store, id, writeOptions)
 		return err
 	}
 	if options.output == "" {

@@ -38,8 +38,8 @@ a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
 		Example: `  lethe fork ada --at e39 --name bea --room lab
   lethe fork ada --at "2h ago"`,
 		Args: cli.ExactArgs(1),
-		RunE: app.WithHome(func(_ context.Context, args []string) error {
-			return runFork(app, options, args)
+		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			return runFork(ctx, app, options, args)
 		}),
 	}
 	flags := cmd.Flags()
@@ -49,8 +49,8 @@ a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
 	return cmd
 }
 
-func runFork(app *cli.App, options forkOptions, args []string) error {
-	id, then, err := app.IdentityAt(args[0], options.at)
+func runFork(ctx context.Context, app *cli.App, options forkOptions, args []string) error {
+	id, then, err := app.IdentityAt(ctx, app.FindToRead, args[0], options.at)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,9 @@ func runFork(app *cli.App, options forkOptions, args []string) error {
 	}
 	name := cmp.Or(options.name, freeName(app, id))
 	if err := cli.CheckName(name); err != nil {
+		return err
+	}
+	if err := app.Lend(id, then.End); err != nil {
 		return err
 	}
 	boot := home.BootOptions{Name: name, Rooms: options.room}

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent/home"
 	"lethe/bridge/report"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
@@ -18,14 +21,14 @@ func newQuestionsCommand(app *cli.App) *cobra.Command {
 		Use:   "questions [NAME]",
 		Short: "List what identities have asked people and nobody has answered yet",
 		Args:  cli.MaximumArgs(1),
-		RunE: app.WithHome(func(_ context.Context, args []string) error {
-			return runQuestions(app, args)
+		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			return runQuestions(ctx, app, args)
 		}),
 	}
 }
 
-func runQuestions(app *cli.App, args []string) error {
-	open, err := openQuestions(app, cli.Argument(args, 0))
+func runQuestions(ctx context.Context, app *cli.App, args []string) error {
+	open, err := openQuestions(ctx, app, cli.Argument(args, 0))
 	if err != nil {
 		return err
 	}
@@ -33,9 +36,9 @@ func runQuestions(app *cli.App, args []string) error {
 }
 
 // openQuestions returns the open questions of one identity, or for "" of all, oldest first.
-func openQuestions(app *cli.App, who string) ([]report.Question, error) {
+func openQuestions(ctx context.Context, app *cli.App, who string) ([]report.Question, error) {
 	if who != "" {
-		id, err := app.Find(who)
+		id, err := app.FindToRead(ctx, who)
 		if err != nil {
 			return nil, err
 		}
@@ -45,10 +48,17 @@ func openQuestions(app *cli.App, who string) ([]report.Question, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := app.Look.Questions(all...)
-	if err != nil {
+	copies, afar := app.ReadAfar(ctx)
+	open, err := report.Home{Home: copies.Home, Store: copies.Store}.Questions(afar...)
+	all = slices.DeleteFunc(all, func(id home.Identity) bool { // what this host had of it
+		return slices.ContainsFunc(afar, func(copied home.Identity) bool { return copied.Self == id.Self })
+	})
+	here, unread := app.Look.Questions(all...)
+	if err := errors.Join(err, unread); err != nil {
 		app.Warn("%s", err)
 	}
+	open = append(open, here...)
+	slices.SortStableFunc(open, func(a, b report.Question) int { return a.Asked.Compare(b.Asked) })
 	return open, nil
 }
 

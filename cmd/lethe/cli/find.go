@@ -8,14 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/agent/llm"
 	"lethe/blobs"
-	"lethe/bridge/report"
 	"lethe/chat"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/secret"
@@ -125,6 +123,9 @@ func (app *App) HowToHear(room string) string {
 		candidates, _ = host.Grown(app.Home)
 		flags = " --room " + room
 	}
+	if elsewhere := app.Elsewhere(); elsewhere != nil && len(candidates) == 0 {
+		return app.Lethe("take %s", elsewhere.Identity.Name)
+	}
 	if len(candidates) > 0 && !slices.Contains(candidates, id) {
 		id = candidates[0]
 	}
@@ -177,20 +178,6 @@ func (app *App) runsOffline(id home.Identity) bool {
 // LivedOnline reports whether an identity has used a real model: the offline one must not speak in its name unasked.
 func (app *App) LivedOnline(id home.Identity) bool {
 	return host.LivedOnline(id, app.Look.Store)
-}
-
-// IdentityAt finds an identity, and its state at a moment.
-func (app *App) IdentityAt(who, moment string) (id home.Identity, then home.Then, err error) {
-	when, err := report.ParseMoment(moment, time.Now())
-	if err != nil {
-		return id, then, err
-	}
-	id, err = app.Find(who)
-	if err != nil {
-		return id, then, err
-	}
-	then, err = home.At(id, app.Look.Store, when)
-	return id, then, err
 }
 
 // ParseHash finds the hash in a text: hash=3fa9…, a whole ref, the id of a question, or bare digits.

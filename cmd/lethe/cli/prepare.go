@@ -37,8 +37,7 @@ func (app *App) MakingHome(run func(context.Context, []string) error) RunE {
 
 // WithIdentity is WithHome for a command about the identity that its first argument names, or about the default one.
 func (app *App) WithIdentity(run func(context.Context, home.Identity, []string) error) RunE {
-	find := func(_ context.Context, who string) (home.Identity, error) { return app.Find(who) }
-	return app.withFound(find, run)
+	return app.withFound(app.FindToChange, run)
 }
 
 // ReadingIdentity is WithIdentity for a command that only reads if reads says so: then it reads a life that another host
@@ -55,15 +54,12 @@ func (app *App) ReadingIdentity(
 }
 
 func (app *App) withFound(
-	find func(context.Context, string) (home.Identity, error), run func(context.Context, home.Identity, []string) error,
+	find finder, run func(context.Context, home.Identity, []string) error,
 ) RunE {
 	return app.WithHome(func(ctx context.Context, args []string) error {
 		id, err := find(ctx, Argument(args, 0))
 		if err != nil {
 			return err
-		}
-		if elsewhere := app.knownElsewhere(id); elsewhere != nil && app.copies == nil {
-			app.Note("this is as this host had it: %s goes on at %s", id.Name, elsewhere.Host)
 		}
 		return run(ctx, id, args)
 	})

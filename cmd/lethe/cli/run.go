@@ -52,7 +52,7 @@ func (app *App) Talk(ctx context.Context, f Conversation) error {
 	if err != nil {
 		return err
 	}
-	if app.knownElsewhere(id) != nil {
+	if app.movedOn(id) != nil {
 		return app.talkAfar(ctx, id, f)
 	}
 	if _, running := home.Running(id); running {

@@ -20,7 +20,7 @@ func Say(ctx context.Context, app *cli.App, room, as, text string) error {
 	}
 	app.Refresh(ctx) // no daemon need run here
 	heard := len(app.Look.Hearers(room)) > 0
-	if !heard {
+	if !heard && app.Elsewhere() == nil { // an identity of another host may hear it
 		app.Note("%sno identity hears room %s; the line waits there. To have it heard: %s", near, room, app.HowToHear(room))
 	}
 	if app.JSON { // heard: an identity is subscribed to the room
