@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +39,7 @@ func TestJetStream(t *testing.T) {
 			f.Tell(t)
 		},
 		"probe": func(t *testing.T) { probeJetStream(t, c) },
+		"holes": func(t *testing.T) { holes(t, c) },
 	})
 }
 
@@ -130,4 +132,21 @@ func TestJetStreamCluster(t *testing.T) {
 		Processes: 2, Torment: true, For: length, Least: 100}
 	r.Run(t)
 	all.Wait()
+}
+
+// A listing shows a message that somebody has deleted.
+func holes(t *testing.T, c *sharetest.Cluster) {
+	s := sharetest.Open(t, c.URL("holes"), 0)
+	for n := range 6 {
+		lethetest.Must(t, s.Create(t.Context(), "lives/a", n+1, []byte{byte('1' + n)}))
+	}
+	conn, err := nats.Connect(c.Addresses()[0])
+	lethetest.Must(t, err)
+	defer conn.Close()
+	_, err = conn.Request("$JS.API.STREAM.MSG.DELETE.holes", []byte(`{"seq": 4}`), 5*time.Second) // the first is of doctor
+	lethetest.Must(t, err)
+	all, err := s.Numbers(t.Context(), "lives/a")
+	if err != nil || !slices.Equal(all, []int{1, 2, 4, 5, 6}) {
+		t.Errorf("%v, %v", all, err)
+	}
 }
