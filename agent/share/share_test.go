@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -163,32 +162,6 @@ func TestBucket(t *testing.T) {
 			}
 		},
 	})
-}
-
-// A bucket tells where it is when a request is signed for another region; then each request is signed for that one.
-func TestBucketNamesItsRegion(t *testing.T) {
-	t.Parallel()
-	asked := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		if !strings.Contains(r.Header.Get("Authorization"), "/eu-north-1/s3/") {
-			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprint(w, "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-north-1</Region></Error>")
-			return
-		}
-		fmt.Fprint(w, "<ListBucketResult><EncodingType>url</EncodingType>"+
-			"<CommonPrefixes><Prefix>home%2Frooms%3Ddev/</Prefix></CommonPrefixes></ListBucketResult>")
-	}))
-	t.Cleanup(server.Close)
-	s := sharetest.Open(t, "s3+"+server.URL+"/bucket/home", 0)
-	for range 2 {
-		if all, err := s.List(t.Context(), "rooms"); err != nil || !slices.Equal(all, []string{"rooms/dev"}) {
-			t.Errorf("streams: %q, %v", all, err)
-		}
-	}
-	if asked != 3 {
-		t.Errorf("asked %d times", asked)
-	}
 }
 
 // A power loss at any moment takes nothing that was created, and leaves no part of a text.
