@@ -18,7 +18,7 @@ import (
 	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/internal/picture"
-	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/mind/message"
@@ -76,7 +76,7 @@ func (p pendingCall) begins(in intent) part.Record {
 
 // ends is the record of a call's outcome in a turn.
 func (p pendingCall) ends(turn int, ended outcome) part.Record {
-	out := secret.Bytes(ended.Body) // before the gist is cut out of it
+	out := shape.Bytes(ended.Body) // before the gist is cut out of it
 	gist := blobs.Gist(string(out[:min(len(out), 1000)]))
 	if p.approval != nil {
 		result := event.Note{Why: "run", Run: p.id, Status: ended.state, File: ended.file, Job: ended.Job}
@@ -175,6 +175,10 @@ func (c *caller) run(ctx context.Context, calls []pendingCall) (whole bool, err 
 		if err != nil {
 			return false, err
 		}
+		for i, kept := range ended.kept {
+			ended.kept[i].Data = shape.Bytes(kept.Data)
+		}
+		ended.Body = []byte(shape.Text(string(ended.Body))) // before it is cut
 		left -= c.fit(&ended)
 		records := []part.Record{pending.ends(c.State.Turn+1, ended)}
 		if !ended.stopped {
@@ -305,7 +309,7 @@ func (c *caller) toolCall(pending pendingCall) tools.Call {
 // keepFiles stores the files that a call has returned, and names them below its text. The first picture is shown.
 func (c *caller) keepFiles(result *tools.Result) error {
 	for _, file := range result.Files {
-		ref, err := c.Put(blobs.Meta{Gist: file.About()}, secret.Bytes(file.Data))
+		ref, err := c.Put(blobs.Meta{Gist: file.About()}, shape.Bytes(file.Data))
 		if err != nil {
 			return err
 		}

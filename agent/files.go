@@ -15,6 +15,7 @@ import (
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/mind"
 )
 
@@ -124,7 +125,7 @@ func (k *keeper) mergeContext() error {
 func (k *keeper) setAside(file []byte, why string) error {
 	kept := k.file("context.md.kept-" + time.Now().UTC().Format("20060102T150405.000"))
 	k.Log.Warn("context.md is kept as it was found: "+why, "file", kept)
-	return durable.WriteFile(kept, file, 0o600)
+	return durable.WriteFile(kept, shape.Bytes(file), 0o600)
 }
 
 // applyEdit carries out a person's edit of the context: blobs, a note, and a new epoch
@@ -133,6 +134,7 @@ func (k *keeper) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if edit.Empty() {
 		return nil
 	}
+	strike(&edit)
 	if err := k.editMemory(&edit); err != nil {
 		return err
 	}
@@ -156,6 +158,22 @@ func (k *keeper) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	return k.thinker.renew("edit", note)
 }
 
+// strike takes secrets out of the texts that a person wrote.
+func strike(edit *mind.Edit) {
+	edit.Added = shape.Text(edit.Added)
+	for i, change := range edit.Changed {
+		edit.Changed[i].Text = shape.Text(change.Text)
+	}
+	if edit.Memory != nil {
+		edit.Memory.Is = shape.Text(edit.Memory.Is)
+	}
+	if edit.Pins != nil {
+		for i, pin := range *edit.Pins {
+			(*edit.Pins)[i].Text = shape.Text(pin.Text)
+		}
+	}
+}
+
 // editMemory carries an edit of MEMORY out, unless somebody changed MEMORY.md meanwhile.
 func (k *keeper) editMemory(edit *mind.Edit) error {
 	if edit.Memory == nil {
@@ -167,6 +185,7 @@ func (k *keeper) editMemory(edit *mind.Edit) error {
 		return err
 	}
 	text, ok := edit.Memory.Of(string(now))
+	ok = ok && !shape.Marked(string(now)) // else marks would take the place of secrets in the file
 	if ok && text != string(now) {
 		done, err := durable.Swap(k.file(home.MemoryFile), []byte(text), 0o600, stillAs(before))
 		synced := durable.SyncDir(k.ID.Dir) // a swap that failed can have happened

@@ -13,7 +13,7 @@ import (
 	"lethe/agent/summariser"
 	"lethe/blobs"
 	"lethe/compactor"
-	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -162,7 +162,7 @@ func (f *forgetter) beginJob(ctx context.Context, why string, only ...event.Entr
 
 // beginWished begins the job that a person asks for. keep has the person's words about it, or "".
 func (f *forgetter) beginWished(ctx context.Context, keep string) error {
-	f.wish = compactor.Wish(secret.Text(keep))
+	f.wish = compactor.Wish(shape.Text(keep))
 	if keep != "" {
 		if err := f.Commit(part.Noted("compact", "a person's wish", f.wish)); err != nil {
 			return err

@@ -35,6 +35,12 @@ func (c *caller) intend(pending pendingCall, sole bool) (in intent) {
 		return in
 	}
 	in.effect, in.err = c.Tools.Intent(pending.call.Tool, argsOf(pending.call))
+	if in.err == nil {
+		in.err = tools.RefuseMarks(pending.call.Tool, in.effect, argsOf(pending.call))
+	}
+	if in.err != nil {
+		return in
+	}
 	switch effect := in.effect.(type) {
 	case tools.Post:
 		if !slices.Contains(c.speaksIn(), effect.Room) {

@@ -11,6 +11,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/internal/secret/shape"
 )
 
 // File is something that somebody sent. It becomes a blob, and the line that it came with names
@@ -39,6 +40,7 @@ func (f File) Label() string {
 // same file of the same moment and person makes the same blob.
 func (f File) Put(store *blobs.Store, at time.Time, from string, data []byte) (hash blobs.Hash, tag string, err error) {
 	sent := blobs.File{Kind: f.Kind, Name: Inert(f.Name), Type: Inert(f.Mime), Size: int64(len(data)), From: from}
+	data = shape.Bytes(data)
 	if hash, err = store.Put(blobs.Meta{At: at, Gist: sent.Gist()}, data); err != nil {
 		return hash, "", fmt.Errorf("store a file: %w", err)
 	}

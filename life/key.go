@@ -2,7 +2,9 @@ package life
 
 import (
 	"crypto/ed25519"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -61,6 +63,13 @@ func ReadKey(home string) (Key, error) {
 
 // Public returns the public key in the form of lines: Base64 of the byte 1, which stands for Ed25519, and the key.
 func (k Key) Public() string { return Base64(append([]byte{1}, k.private[ed25519.SeedSize:]...)) }
+
+// Derive returns 32 bytes for a purpose, which tell nothing of the key.
+func (k Key) Derive(purpose string) []byte {
+	mac := hmac.New(sha256.New, k.private.Seed())
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
+}
 
 // Sign makes a checkpoint of an identity's first size lines and of its blobs; last is the newest blob.
 func (k Key) Sign(self string, size int64, root tlog.Hash, last string) Checkpoint {

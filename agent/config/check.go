@@ -123,6 +123,10 @@ func (s *Settings) Check() error {
 	for name, agent := range s.Agents {
 		f.oneOf("agents."+name+".wake", agent.Wake, "lines", WakeMentions)
 	}
+	for _, id := range s.Secrets.Allow {
+		f.unless(len(id) == 4 && strings.Trim(id, "0123456789abcdef") == "",
+			"secrets.allow: %q is not the four digits of a mark, such as 3f9a of [secret 3f9a: …]", id)
+	}
 	r := s.Reviewer
 	f.unless(r.For == "" || home.ValidName(r.For), "reviewer.for = %q is not a name", r.For)
 	f.unless(home.ValidName(r.Called()), "reviewer.name = %q is not a name", r.Name)

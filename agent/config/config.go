@@ -10,6 +10,7 @@ package config
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,6 +30,8 @@ import (
 	"lethe/agent/tools/web"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/secret/shape"
+	"lethe/life"
 )
 
 const (
@@ -110,7 +113,8 @@ type Settings struct {
 	Recall struct {
 		Hints string `toml:"hints" one:"on off"`
 	} `toml:"recall"`
-	Reviewer Reviewer `toml:"reviewer"`
+	Secrets  shape.Config `toml:"secrets"`
+	Reviewer Reviewer     `toml:"reviewer"`
 	Agents   map[string]struct {
 		Wake string `toml:"wake"` // WakeMentions; default: each line
 	} `toml:"agents"` // by name
@@ -153,19 +157,29 @@ func Invalid(hint, format string, args ...any) error {
 func File(home string) string { return filepath.Join(home, "config.toml") }
 
 // Read reads config.toml in the home, and has secret.Value find the keys of its file of keys. A missing file is empty.
+// From then on this process strikes secrets as the settings say.
 func Read(home string, into Checked) error {
 	if err := readKeys(home); err != nil {
 		return err
 	}
 	path := File(home)
 	data, err := ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err == nil {
+		err = Parse(path, data, into)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
 	if err != nil {
 		return err
 	}
-	return Parse(path, data, into)
+	shape.Use(into.own().Secrets, func() []byte {
+		key, err := life.LoadKey(home)
+		if err != nil { // marks cannot be allowed, and say nothing of what they stand for
+			return []byte(rand.Text())
+		}
+		return key.Derive("secrets")
+	})
+	return nil
 }
 
 // maxFile bounds a file that a person hands to the program, in bytes.

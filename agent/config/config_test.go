@@ -2,12 +2,14 @@ package config_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
 	"lethe/agent/budget"
 	"lethe/agent/config"
 	"lethe/agent/llm"
+	"lethe/internal/secret/shape"
 	"lethe/internal/test/lethetest"
 )
 
@@ -78,6 +80,32 @@ output = 7`)
 		if _, err := parse("[models.m]\n" + wrong); err == nil || !strings.Contains(err.Error(), `models."m"`) {
 			t.Errorf("%q is taken: %v", wrong, err)
 		}
+	}
+}
+
+// A process strikes secrets by the settings and the key of the home that it read last.
+func TestSecrets(t *testing.T) {
+	if _, err := parse("[secrets]\nallow = [\"3f9a\", \"3F9A\"]"); err == nil || !strings.Contains(err.Error(), `"3F9A"`) {
+		t.Errorf("digits that no mark has: %v", err)
+	}
+	home, secret := t.TempDir(), "gh"+"p_q7Zr2mVx9Kt4Lw8Nb3Hd6Fs1Gj5Pc0YaTeUi"
+	read := func(text string) string {
+		t.Helper()
+		lethetest.Must(t, os.WriteFile(config.File(home), []byte(text), 0o600))
+		var s config.Settings
+		lethetest.Must(t, config.Read(home, &s))
+		return shape.Text(secret)
+	}
+	mark := read("")
+	if again := read("[secrets]\nallow = []"); again != mark || !shape.Marked(mark) {
+		t.Errorf("%q, then %q", mark, again)
+	}
+	id := mark[len("[secret "):][:4]
+	if read("[secrets]\nallow = [\""+id+"\"]") != secret || read("[secrets]\nkeep = true") != secret {
+		t.Error("an allowed secret is struck")
+	}
+	if read("") != mark {
+		t.Error("the mark has changed")
 	}
 }
 

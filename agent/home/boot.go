@@ -14,6 +14,7 @@ import (
 	"lethe"
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/internal/secret/shape"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -65,7 +66,7 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		}
 		return id, home.Link(id)
 	}
-	soul, now := cmp.Or(o.Soul, lethe.Soul), time.Now()
+	soul, now := shape.Text(cmp.Or(o.Soul, lethe.Soul)), time.Now()
 	meta, first := blobs.Meta{At: now, Gist: "boot of " + o.Name}, event.Boot{Name: o.Name, Version: lethe.Version}
 	if c := o.Child; c != nil {
 		meta.At, meta.Parent, first.Parent, first.Task = c.At, c.Parent, c.Of, c.Room

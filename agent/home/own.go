@@ -12,7 +12,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/durable"
-	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/mind"
 )
 
@@ -62,7 +62,7 @@ func (id Identity) ReadOwn(name string, log *slog.Logger) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	}
-	return secret.Bytes(text), err
+	return shape.Bytes(text), err
 }
 
 // Texts reads the own files that requests depend on.

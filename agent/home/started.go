@@ -10,7 +10,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"lethe/internal/durable"
-	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 )
 
 // Started is an identity that people have started on the page. One process of a home keeps those running, over crashes
@@ -33,7 +33,7 @@ func (id Identity) startedFile() string {
 // Start returns, that survives power loss.
 func (id Identity) Start(offline bool, failed string) error {
 	with := map[bool]string{false: "model\n", true: "offline\n"}[offline]
-	return durable.WriteFile(id.startedFile(), []byte(with+secret.Text(failed)), 0o600)
+	return durable.WriteFile(id.startedFile(), []byte(with+shape.Text(failed)), 0o600)
 }
 
 // Unstart ends the wish to keep an identity running; a process that runs it goes on until it is asked to stop.

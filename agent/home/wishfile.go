@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
-	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 )
 
 // A Wish asks something of a running identity. It is an empty file in the folder wishes of the identity, whose name
@@ -34,7 +34,7 @@ func (w Wish) Of(kind Wish) (arg string, ok bool) { return strings.CutPrefix(str
 
 // CompactWish is the wish for a compaction, with a person's words, such as "keep the decisions", or without.
 func CompactWish(keep string) Wish {
-	keep = strings.NewReplacer("%", "%25", "/", "%2F").Replace(strings.Join(strings.Fields(secret.Text(keep)), " "))
+	keep = strings.NewReplacer("%", "%25", "/", "%2F").Replace(strings.Join(strings.Fields(shape.Text(keep)), " "))
 	return WishCompact + Wish(strings.TrimRight(" "+keep, " "))
 }
 

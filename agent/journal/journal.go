@@ -20,6 +20,7 @@ import (
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -65,6 +66,23 @@ func Told[T string | []byte](e event.Event, gist string, text T, kept ...Text) R
 	return Record{Event: e, Texts: append([]Text{{Gist: gist, Data: []byte(text)}}, kept...)}
 }
 
+// strike takes secrets out of the texts of a record, and out of its fields: by their shape only where people or tools
+// wrote them. What a model has said stays, since its requests repeat it.
+func (r *Record) strike() {
+	text, data := secret.Text, secret.Bytes
+	switch r.Event.(type) {
+	case event.Epoch: // holds what was recorded before
+		return
+	case event.Result, event.Note, event.Fired, event.Error, event.Paused:
+		text, data = shape.Text, shape.Bytes
+	}
+	struck := make([]Text, len(r.Texts))
+	for i, t := range r.Texts {
+		struck[i] = Text{Gist: text(t.Gist), Data: data(t.Data)}
+	}
+	r.Texts = struck
+}
+
 // prepared is a line whose blobs are stored.
 type prepared struct {
 	life.Event
@@ -85,8 +103,7 @@ func (j *Journal) Commit(records ...Record) error {
 	return err
 }
 
-// prepare stores the blobs of records. No secret of this process gets into them or
-// their lines; an epoch holds what was recorded before, and is left as it is.
+// prepare stores the blobs of records. No secret gets into them or their lines.
 func (j *Journal) prepare(records []Record) ([]prepared, error) {
 	at, parent := j.Now(), j.State.LastBlob
 	entries, notices := j.State.Next, j.State.Notices
@@ -94,6 +111,7 @@ func (j *Journal) prepare(records []Record) ([]prepared, error) {
 	var ref mind.Ref
 	var out []prepared
 	for _, record := range records {
+		record.strike()
 		if note, ok := record.Event.(event.Note); ok {
 			if text := record.Texts[0]; j.Shown != nil && len(text.Data) >= 1000 { // a person's file has any length
 				note.Show = j.Shown(text)
@@ -120,9 +138,6 @@ func (j *Journal) prepare(records []Record) ([]prepared, error) {
 			}
 		}
 		for _, b := range record.Texts {
-			if !epoch {
-				b = Text{Gist: secret.Text(b.Gist), Data: secret.Bytes(b.Data)}
-			}
 			repeats := b.Gist == last.Gist && bytes.Equal(b.Data, last.Data)
 			if ref.Hash.IsZero() || !repeats {
 				var err error
@@ -163,10 +178,10 @@ func (j *Journal) Put(m blobs.Meta, text []byte) (mind.Ref, error) {
 // redactLine takes secrets out of a line, in place.
 func redactLine(line life.Event) {
 	for i, arg := range line.Args {
-		line.Args[i] = secret.Text(arg)
+		line.Args[i] = shape.Text(arg)
 	}
 	for i, f := range line.Fields {
-		line.Fields[i].Value = secret.Text(f.Value)
+		line.Fields[i].Value = shape.Text(f.Value)
 	}
 }
 

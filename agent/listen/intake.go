@@ -8,6 +8,8 @@ import (
 	"lethe/agent/part"
 	"lethe/chat"
 	"lethe/compactor"
+	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/mind/message"
@@ -26,6 +28,8 @@ type intake struct {
 	from  int64       // offset at which that entry begins
 	moved bool        // that entry is the first of another file
 	over  bool        // that entry owes no answer
+
+	struck []shape.Found // secrets that people have written in these entries
 
 	open []string // questions that these entries leave open
 	cite []string // answers that a person could have meant: each question gets its answer spelled out
@@ -141,18 +145,32 @@ func (l *Listener) ownOrObeyed(room string, line chat.Line, moved bool) bool {
 
 // endRun makes an entry of the lines so far, unless all are the identity's own. next is the cursor behind them.
 func (l *Listener) endRun(in *intake, next chat.Cursor) {
-	var text []byte
+	var text, said []byte // said are a line with a tag and the lines without one behind it
 	var own []event.Span
 	var heard []chat.Line
+	strike := func() {
+		struck, found := shape.Strike(secret.Text(string(said)))
+		text, said = append(text, struck...), nil
+		last := len(heard) - 1
+		isNew := last >= 0 && heard[last].From >= in.progress.history
+		if isNew && !heard[last].Agent {
+			in.struck = append(in.struck, found...)
+		}
+	}
 	for _, line := range in.run {
-		at := int64(len(text))
-		text = append(append(text, line.Raw...), '\n')
-		if l.ownOrObeyed(in.room, line, in.moved) {
-			own = mind.AddSpan(own, event.Span{From: at, To: int64(len(text))})
+		isOwn := l.ownOrObeyed(in.room, line, in.moved)
+		if isOwn || line.Tagged {
+			strike()
+		}
+		said = append(append(said, line.Raw...), '\n')
+		if isOwn {
+			text, said = append(text, said...), nil
+			own = mind.AddSpan(own, event.Span{From: int64(len(text) - len(line.Raw) - 1), To: int64(len(text))})
 			continue
 		}
 		heard = append(heard, line)
 	}
+	strike()
 	from := in.from
 	in.run, in.from = nil, next.Offset
 	if len(heard) == 0 {
@@ -162,9 +180,10 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 		Passage: event.Passed(in.room, from, next), Lines: len(heard), Own: own, Moved: in.moved,
 		Asleep: in.over || !l.wakes(in.room, heard),
 	}
-	gist := fmt.Sprintf("%s: %s", in.room, heard[0].Text)
+	first := shape.Text(heard[0].Text)
+	gist := fmt.Sprintf("%s: %s", in.room, first)
 	if len(heard) > 1 {
-		gist = fmt.Sprintf("%s: %d lines, from %s: %s", in.room, len(heard), heard[0].Name, heard[0].Text)
+		gist = fmt.Sprintf("%s: %d lines, from %s: %s", in.room, len(heard), heard[0].Name, first)
 	}
 	in.entries = append(in.entries, entry{
 		event: inbound, body: part.Body{Gist: gist, Data: text}, shown: mind.Heard(text, own), heard: heard,
@@ -230,8 +249,26 @@ func (l *Listener) commitEntries(in *intake) error {
 		}
 	}
 	in.entries = nil
+	if len(in.struck) > 0 {
+		granted = append(granted, l.struck(in))
+	}
 	l.thinker.AskAtOnce() // somebody is there
 	return l.Commit(append(out, granted...)...)
+}
+
+// struck tells people of secrets that they have written.
+func (l *Listener) struck(in *intake) part.Record {
+	var names []string
+	for _, found := range in.struck {
+		names = append(names, found.String())
+	}
+	in.struck = nil
+	text := fmt.Sprintf("struck out of room %s: %s", in.room, strings.Join(names, "; "))
+	l.Log.Warn("secrets in a room were struck out", "room", in.room, "secrets", len(names))
+	say := fmt.Sprintf("I struck out what looks like a secret (%s), before I read it. The file of this room still has it: "+
+		"lethe erase takes it out. Keys go into keys.env: docs/configuration.md, which also tells how to let it stand.",
+		strings.Join(names, "; "))
+	return part.Record{Event: event.Error{What: "secret", Text: text, Notice: l.Notice(say, in.room)}}
 }
 
 // signed reports whether a line begins as the identity's own do, even if it is cut off.

@@ -19,7 +19,7 @@ import (
 	"lethe/agent/budget"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 )
 
 // States of an identity.
@@ -112,7 +112,7 @@ func Write(dir string, s Status) error {
 	if err != nil {
 		return err
 	}
-	data = append(secret.Bytes(data), '\n')
+	data = append(shape.Bytes(data), '\n')
 	path := filepath.Join(dir, "status.json")
 	if err = durable.Replace(path, data, 0o600); errors.Is(err, syscall.ENOSPC) {
 		err = durable.Overwrite(path, data, 0o600)

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
+
+	"lethe/internal/secret/shape"
 )
 
 // Effect is the deed of a call: a Post, a Child, a Question, a Compaction or a Run. The agent records that it begins. A
@@ -41,6 +44,21 @@ func (s *Set) Intent(name string, args json.RawMessage) (Effect, error) {
 			"over several calls", name, len(args), MaxArgs)
 	}
 	return tool.Intent(args)
+}
+
+// onlyLook are the tools whose arguments reach neither a file nor a program.
+var onlyLook = []string{"READ_FILE", "LIST", "GLOB", "GREP", "RECALL", "UNCOMPACT"}
+
+// RefuseMarks refuses a Run whose arguments hold the mark of a struck secret: it would write the mark over the secret,
+// or run a program with it.
+func RefuseMarks(name string, effect Effect, args json.RawMessage) error {
+	_, runs := effect.(Run)
+	if !runs || slices.Contains(onlyLook, name) || !shape.Marked(string(args)) {
+		return nil
+	}
+	return fmt.Errorf("not done: the arguments of %s hold a mark like [secret 3f9a: …], which stands for a secret that was "+
+		"kept from you, and is not the secret. Leave the place as it is, or have a command read the secret where it "+
+		"stands, in a file or the environment", name)
 }
 
 // Do runs a call. It never panics, and returns within two seconds of the end

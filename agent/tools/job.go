@@ -16,7 +16,7 @@ import (
 
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
-	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 )
 
 // A job is a command that goes on when its BASH call has returned. Its directory,
@@ -113,7 +113,7 @@ func (s *jobs) openJob(r *command, id int) error {
 		err = durable.MkdirAll(dir, 0o700)
 	}
 	if err == nil {
-		err = durable.WriteFile(filepath.Join(dir, "command"), []byte(secret.Text(r.line)), 0o600)
+		err = durable.WriteFile(filepath.Join(dir, "command"), []byte(shape.Text(r.line)), 0o600)
 	}
 	if err == nil {
 		err = writeJob(s.dir, r.state(id))
@@ -157,7 +157,7 @@ func numbers(agentDir string) (all []int) {
 }
 
 func (r *command) state(id int) JobState {
-	j := JobState{ID: id, Command: secret.Text(r.line), Began: r.began.UTC(), Ended: r.at}
+	j := JobState{ID: id, Command: shape.Text(r.line), Began: r.began.UTC(), Ended: r.at}
 	if !r.at.IsZero() {
 		j.End = r.last[1 : len(r.last)-1]
 	}

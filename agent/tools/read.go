@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"lethe/agent/tools/document"
+	"lethe/internal/secret/shape"
 )
 
 const (
@@ -20,7 +21,9 @@ const (
 	pageBytes = 64 << 10 // bytes of a page, whatever limit asks for
 	lineBytes = 2000     // bytes of a line that are shown among others
 	sniffed   = 8 << 10  // bytes looked at to tell text from binary
-	scanBytes = 1 << 30  // bytes of a file in which lines are looked for: a file with holes may have any size
+	// struckWhole bounds the bytes of a file out of which secrets are taken before a page cuts one in two.
+	struckWhole = 4 << 20
+	scanBytes   = 1 << 30 // bytes of a file in which lines are looked for: a file with holes may have any size
 )
 
 type readArgs struct {
@@ -65,6 +68,14 @@ func (s *Set) render(
 	}
 	if isBinary(head) {
 		return Result{Body: describeBinary(head, size, name)}, nil
+	}
+	if size <= struckWhole {
+		whole, err := io.ReadAll(text.r)
+		if err != nil {
+			return Result{}, fmt.Errorf("read %s: %w", name, err)
+		}
+		r = bytes.NewReader(shape.Bytes(whole))
+		text.r.Reset(r)
 	}
 	if a.Offset < 0 && size > scanBytes {
 		err = fmt.Errorf("it has %s, too much to count from its end. Use BASH, like tail -n 20", sizeText(size))

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 )
 
 const (
@@ -27,7 +28,7 @@ const (
 
 var errTooMuch = errors.New("too much output")
 
-// spool takes the output of one command, without the secrets of this process. It holds
+// spool takes the output of one command, without secrets, line by line. It holds
 // about bound bytes: when there are more, the first and last halves of bound, and all of it
 // in a file.
 type spool struct {
@@ -60,8 +61,9 @@ func (s *spool) Write(b []byte) (int, error) {
 	defer s.mu.Unlock()
 	all := s.held + string(b)
 	text := secret.Begun(all)
+	text = text[:shape.Begun(text)]
 	s.held = all[len(text):]
-	return len(b), s.add([]byte(text))
+	return len(b), s.add([]byte(shape.Text(text)))
 }
 
 func (s *spool) add(b []byte) error {
@@ -129,7 +131,7 @@ func (s *spool) failed(err error) {
 func (s *spool) close(last string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.add([]byte(secret.Text(s.held)))
+	_ = s.add([]byte(shape.Text(s.held)))
 	s.held, s.over = "", true
 	if s.file != nil {
 		s.write([]byte(last))

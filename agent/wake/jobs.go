@@ -9,6 +9,7 @@ import (
 
 	"lethe/agent/tools"
 	"lethe/blobs"
+	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -63,7 +64,7 @@ const jobTail = 600
 // ended tells the end of a job, with a blob of its output.
 func (j Jobs) ended(s tools.JobState, parent blobs.Hash) (text string, stored []mind.Ref, err error) {
 	text = fmt.Sprintf("%s has ended: %s.", JobName(s), s.End)
-	all := j.Tools.JobOutput(s.ID)
+	all := shape.Bytes(j.Tools.JobOutput(s.ID))
 	output := strings.TrimSuffix(string(all), "["+s.End+"]")
 	if strings.TrimSpace(output) == "" {
 		return text + " It wrote nothing.", nil, nil

@@ -21,7 +21,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -212,7 +212,8 @@ func (t *Triggers) letter(r *loaded, v View, dir *os.Root, fi fs.FileInfo) (rec 
 	if data, why := readMailed(dir, fi); why != "" {
 		text += fmt.Sprintf(": it is not read, since %s; moved to %s/", why, mailFailed)
 	} else {
-		ref, err := t.Put(blobs.Meta{Gist: secret.Text(fi.Name()) + " (mail)", Parent: v.Last}, secret.Bytes(data))
+		data = shape.Bytes(data)
+		ref, err := t.Put(blobs.Meta{Gist: shape.Text(fi.Name()) + " (mail)", Parent: v.Last}, data)
 		if err != nil {
 			return rec, err
 		}

@@ -15,6 +15,7 @@ import (
 	"lethe/agent/journal"
 	"lethe/blobs"
 	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -81,7 +82,14 @@ func (in *intake) Entry(entry adopt.Entry) error {
 			return err
 		}
 	}
-	text := entry.Text
+	text, found := shape.Strike(secret.Text(entry.Text))
+	for _, f := range found {
+		in.taken.Struck++
+		if len(in.taken.Places) < 3 {
+			place := fmt.Sprintf("%s:%d %s", in.session.File, entry.Line, f)
+			in.taken.Places = append(in.taken.Places, place)
+		}
+	}
 	for _, media := range entry.Media {
 		tag, err := in.picture(media)
 		if err != nil {
@@ -209,7 +217,7 @@ func (in *intake) gist(now *original) string {
 		head += ", continued"
 	}
 	tail := " … " + count(now.entries, "entr", "ies")
-	first := []rune(blobs.Gist(cmp.Or(now.first, in.session.Title, in.session.ID)))
+	first := []rune(blobs.Gist(shape.Text(cmp.Or(now.first, in.session.Title, in.session.ID))))
 	room := blobs.MaxGist - utf8.RuneCountInString(head+tail) - len(`: ""`)
 	if len(first) > room {
 		first = append(first[:max(room-1, 0)], '…')

@@ -102,6 +102,9 @@ type Taken struct {
 	Added   int `json:"added"`   // entries in them
 	Away    int `json:"away"`    // entries of sessions that were erased here
 	Early   int `json:"early"`   // entries from before the day
+	// Struck counts the secrets that were struck out; Places names the first three.
+	Struck int      `json:"struck"`
+	Places []string `json:"places"`
 }
 
 // Take lays down what is new in a store, without entries from before since, if it is not zero. After an error what was

@@ -152,6 +152,34 @@ func TestOriginalOnThePage(t *testing.T) {
 	w.sound()
 }
 
+// A secret in a session is struck out before an original is made, counted, and named by its place.
+func TestSecretsAreStruck(t *testing.T) {
+	w := newWorld(t)
+	secret := "gh" + "p_" + "q7Zr2mVx9Kt4Lw8Nb3Hd6Fs1Gj5Pc0YaTeUi"
+	w.session("one", row("user", "u1", 3, "hello"), row("user", "u2", 4, "my key is "+secret))
+	w.session("two", row("user", "u3", 3, secret))
+	taken := w.adopt("claude-code", w.dir)
+	if taken.Struck != 2 || len(taken.Places) != 2 || !strings.Contains(taken.Places[0], "one.jsonl:2 ") {
+		t.Errorf("%d secrets: %q", taken.Struck, taken.Places)
+	}
+	lethetest.Must(t, filepath.WalkDir(w.home.Dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), secret[4:20]) {
+			t.Errorf("%s holds the secret", path)
+		}
+		return err
+	}))
+	bodies, _ := w.originals()
+	lethetest.Words(t, strings.Join(bodies, ""), "my key is [secret ", "github pat, 40 characters]")
+	if again := w.adopt("claude-code", w.dir); again.Adopted != 0 {
+		t.Errorf("%d sessions were adopted again", again.Adopted)
+	}
+	w.sound()
+}
+
 // Again, nothing is written; of what grew, only what is new; a fork's copies are adopted once.
 func TestAgain(t *testing.T) {
 	w := newWorld(t)

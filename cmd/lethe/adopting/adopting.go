@@ -258,6 +258,9 @@ func (r *reading) report(out io.Writer, adopted bool) {
 				fmt.Fprintf(out, "  left            %d that %s\n", left.count, left.what)
 			}
 		}
+		if f.Struck > 0 {
+			fmt.Fprintf(out, "  struck out      %d secrets: %s\n", f.Struck, console.OneLine(strings.Join(f.Places, "; ")))
+		}
 		fmt.Fprintf(out, "  merged          %d records into the message before them\n", f.Merged)
 		fmt.Fprintf(out, "  doubled         %d that stand elsewhere, in a fork's parent or an event\n", f.Doubled)
 		fmt.Fprintf(out, "  passed over     %d records in which nobody speaks\n", f.Passed)

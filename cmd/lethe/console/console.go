@@ -22,7 +22,7 @@ import (
 	"lethe/bridge/terminal"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/screen"
-	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 )
 
 // Object is an object of JSON.
@@ -231,7 +231,7 @@ func (c *Console) LogTo(out io.Writer) *slog.Logger {
 type redacting struct{ to io.Writer }
 
 func (r redacting) Write(line []byte) (int, error) {
-	_, err := r.to.Write(secret.Bytes(line))
+	_, err := r.to.Write(shape.Bytes(line))
 	return len(line), err
 }
 

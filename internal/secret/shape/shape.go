@@ -1,31 +1,97 @@
 // Package shape strikes secrets out of text by their shape: keys of well-known services, private keys, tokens in URLs
 // and headers.
 //
-//	s := shape.New(key, settings.Allow)
-//	text, found := s.Strike("AKIA…") // "[secret 3f9a: aws access token, 20 characters]"
-//	shape.Marked(text)               // true
+//	shape.Use(settings.Secrets, keyOfHome)
+//	text, found := shape.Strike("AKIA…") // "[secret 3f9a: aws access token, 20 characters]"
+//	shape.Marked(text)                   // true
 //
 // A mark names the secret by four digits of a hash under a key of the home, so that people can allow the secret and
-// nobody can guess it. The rules are gitleaks' and rules.toml; they are read when a text first holds what may be a
+// nobody can guess it. Text and Bytes also take out the keys that this process holds. The rules are gitleaks' and rules.toml; they are read when a text first holds what may be a
 // secret. Strike a text whole: of a secret that is cut in two it knows neither half.
 package shape
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode/utf8"
+
+	"lethe/internal/secret"
 )
 
-// Striker strikes the secrets of a home. A nil one strikes nothing. It is safe for concurrent use.
+// Config says which secrets stay.
+type Config struct {
+	Keep  bool     `toml:"keep"`  // all of them
+	Allow []string `toml:"allow"` // these, by the digits in their marks
+}
+
+// Begun returns the length of the beginning of a text that can be struck by itself, while more of the text may come:
+// up to its last line, and to a private key without its end.
+func Begun(text string) int {
+	if inUse.Load().config.Keep {
+		return len(text)
+	}
+	end := strings.LastIndexAny(text, "\r\n") + 1
+	key := strings.LastIndex(text[:end], "-----BEGIN ")
+	if key >= 0 && !strings.Contains(text[key:end], "-----END ") {
+		end = key
+	}
+	if len(text)-end <= privateKey {
+		return end
+	}
+	for end = len(text); end > 0 && inKey[text[end-1]]; {
+		end--
+	}
+	return cmp.Or(end, len(text))
+}
+
+// Striker strikes secrets. It is safe for concurrent use.
 type Striker struct {
-	key   []byte
-	allow []string
+	config Config
+	key    func() []byte
+}
+
+// New returns a Striker whose marks are made with key, which it calls once, when it has found a secret.
+func New(config Config, key func() []byte) *Striker { return &Striker{config, sync.OnceValue(key)} }
+
+var inUse atomic.Pointer[Striker]
+
+func init() {
+	Use(Config{}, func() []byte { return []byte(rand.Text()) }) // its marks last as long as the process
+}
+
+// Use has this process strike by the settings and the key of its home.
+func Use(config Config, key func() []byte) { inUse.Store(New(config, key)) }
+
+// Strike is Striker.Strike by the settings in use.
+func Strike(text string) (string, []Found) { return inUse.Load().Strike(text) }
+
+// Text returns text without secrets, and without the keys that this process holds.
+func Text(text string) string {
+	text, _ = Strike(secret.Text(text))
+	return text
+}
+
+// Bytes is Text for bytes. It returns b itself if b holds no secret, or is no text.
+func Bytes(b []byte) []byte {
+	known := secret.Bytes(b)
+	if bytes.IndexByte(known, 0) >= 0 {
+		return known
+	}
+	struck, found := Strike(string(known))
+	if len(found) == 0 {
+		return known
+	}
+	return []byte(struck)
 }
 
 // Found is a secret that was struck.
@@ -36,23 +102,23 @@ type Found struct {
 	Runes int    // its length
 }
 
-// Mark returns the text that stands in the secret's place.
-func (f Found) Mark() string {
-	return fmt.Sprintf("[secret %s: %s, %d characters]", f.ID, f.Kind, f.Runes)
-}
+// String names the secret for people.
+func (f Found) String() string { return fmt.Sprintf("%s: %s, %d characters", f.ID, f.Kind, f.Runes) }
 
-var mark = regexp.MustCompile(`\[secret [0-9a-f]{4}: [0-9a-z ]{1,60}, \d{1,6} characters\]`)
+// Mark returns the text that stands in the secret's place.
+func (f Found) Mark() string { return "[secret " + f.String() + "]" }
+
+var mark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[secret [0-9a-f]{4}: [0-9a-z ]{1,60}, \d{1,6} characters\]`)
+})
 
 // Marked reports whether a text holds a mark.
-func Marked(text string) bool { return strings.Contains(text, "[secret ") && mark.MatchString(text) }
-
-// New returns a Striker whose marks are made with key. Secrets whose digits are in allow stay.
-func New(key []byte, allow []string) *Striker { return &Striker{key, allow} }
+func Marked(text string) bool { return strings.Contains(text, "[secret ") && mark().MatchString(text) }
 
 // Strike returns text with a mark in the place of each secret, and the secrets in the order of their first places. No
 // secret that it found stands anywhere in the result; a result that is struck again stays as it is.
 func (s *Striker) Strike(text string) (string, []Found) {
-	if s == nil {
+	if s.config.Keep {
 		return text, nil
 	}
 	places := places(text)
@@ -69,7 +135,7 @@ func (s *Striker) Strike(text string) (string, []Found) {
 		}
 		known[secret] = true
 		f := Found{ID: s.id(secret), Kind: place.kind, At: place.from, Runes: utf8.RuneCountInString(secret)}
-		if !slices.Contains(s.allow, f.ID) {
+		if !slices.Contains(s.config.Allow, f.ID) {
 			found = append(found, f)
 			pairs = append(pairs, secret, f.Mark())
 		}
@@ -78,7 +144,7 @@ func (s *Striker) Strike(text string) (string, []Found) {
 }
 
 func (s *Striker) id(secret string) string {
-	mac := hmac.New(sha256.New, s.key)
+	mac := hmac.New(sha256.New, s.key())
 	mac.Write([]byte(secret))
 	return hex.EncodeToString(mac.Sum(nil)[:2])
 }

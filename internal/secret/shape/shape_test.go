@@ -15,7 +15,7 @@ import (
 	"lethe/internal/secret/shape"
 )
 
-var striker = shape.New([]byte("of this test"), nil)
+var striker = shape.New(shape.Config{}, func() []byte { return []byte("of this test") })
 
 const (
 	hexes  = "0123456789abcdef"
@@ -153,6 +153,55 @@ func TestShapes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// People let one secret stand, or all.
+func TestAllowed(t *testing.T) {
+	f := fake{rand.New(rand.NewPCG(7, 8))}
+	one, other := "gh"+"p_"+f.of(alnum, 36), "gl"+"pat-"+f.of(alnum, 20)
+	text := one + " and " + other + " and " + one
+	key := func() []byte { return []byte("of this test") }
+	struck, found := striker.Strike(text)
+	if len(found) != 2 || strings.Count(struck, found[0].Mark()) != 2 || found[1].At != strings.Index(text, other) {
+		t.Fatalf("%q, %v", struck, found)
+	}
+	allowing := shape.New(shape.Config{Allow: []string{found[0].ID}}, key)
+	if got, _ := allowing.Strike(text); got != one+" and "+found[1].Mark()+" and "+one {
+		t.Errorf("allowed: %q", got)
+	}
+	if got, found := shape.New(shape.Config{Keep: true}, key).Strike(text); got != text || found != nil {
+		t.Errorf("kept: %q", got)
+	}
+	elsewhere := shape.New(shape.Config{}, func() []byte { return []byte("of another home") })
+	if got, _ := elsewhere.Strike(text); got == struck {
+		t.Error("two homes make the same marks")
+	}
+}
+
+// However a text is cut into pieces, it is struck as a whole is.
+func TestBegun(t *testing.T) {
+	f := fake{rand.New(rand.NewPCG(9, 10))}
+	whole := ""
+	for _, both := range f.keys() {
+		whole += "a line\n" + fmt.Sprintf(cmp.Or(both[0], "%s"), both[1]) + "\nprogress 1%\rprogress 2%\r"
+	}
+	want := shape.Text(whole)
+	for _, size := range []int{1, 7, 64, 1000} {
+		got, held := "", ""
+		for rest := whole; rest != ""; {
+			n := min(size, len(rest))
+			held, rest = held+rest[:n], rest[n:]
+			begun := shape.Begun(held)
+			got, held = got+shape.Text(held[:begun]), held[begun:]
+		}
+		if got += shape.Text(held); got != want {
+			t.Errorf("in pieces of %d: %q, want %q", size, got, want)
+		}
+	}
+	long := strings.Repeat("x", 100_000)
+	if shape.Begun(long) != len(long) || shape.Begun(long+" y") != len(long)+1 {
+		t.Error("an endless line is held for good")
 	}
 }
 
