@@ -50,6 +50,7 @@ type kept struct {
 	at      streams.Host  // has the life
 	stopped bool          // the log ends with that
 	shown   status.Status // as the log has it
+	written status.Status // to the copy's status.json
 	failed  error         // of the last attempt to bring it up to date
 
 	mu    sync.Mutex
@@ -215,12 +216,8 @@ func (c *Copies) update(ctx context.Context, life *kept) (err error) {
 	if err := c.from.Sync(ctx); err != nil {
 		return err
 	}
-	now := shownOf(life.Identity, state, newest)
-	if reflect.DeepEqual(now, life.shown) {
-		return nil
-	}
-	life.shown = now
-	return status.Write(life.Dir, now)
+	life.shown = shownOf(life.Identity, state, newest)
+	return nil
 }
 
 // offline are the kinds of lines that are also written of an identity that does not run.
@@ -281,8 +278,24 @@ func shownOf(id home.Identity, state *mind.State, since time.Time) status.Status
 	return now
 }
 
-// look sees whether the host of a life runs it.
+// look sees whether the host of a life runs it, and shows that.
 func (c *Copies) look(ctx context.Context, life *kept) {
+	c.settle(ctx, life)
+	now := life.shown
+	if _, runs := life.now(); !runs {
+		now.State = status.Stopped
+	}
+	if reflect.DeepEqual(now, life.written) {
+		return
+	}
+	if err := status.Write(life.Dir, now); err != nil {
+		life.rest(err)
+		return
+	}
+	life.written = now
+}
+
+func (c *Copies) settle(ctx context.Context, life *kept) {
 	elsewhere := &home.ElsewhereError{Identity: life.Identity, Host: life.at.Label}
 	said, silent, err := c.from.Last(ctx, life.at.ID)
 	isAway := errors.Is(err, share.ErrAway) || errors.Is(life.failed, share.ErrAway)
@@ -334,7 +347,10 @@ func (c *Copies) Where(id home.Identity) (where error, runs bool) {
 	if at < 0 {
 		return fmt.Errorf("find the copy of %s: %w", id.Name, home.ErrNotFound), false
 	}
-	life := c.kept[at]
+	return c.kept[at].now()
+}
+
+func (life *kept) now() (where error, runs bool) {
 	life.mu.Lock()
 	defer life.mu.Unlock()
 	return life.where, life.lock != nil
