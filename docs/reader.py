@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints the body of a life's next request, or checks all of the life: python3 reader.py [--preset P] [--verify] HOME NAME...
-The pages life.md, blobs.md, rooms.md, request.md and proof.md say what this does. Python 3.9, no library. Exit code 6: the life is damaged."""
+The pages life.md, blobs.md, rooms.md, context.md and check.md say what this does. Python 3.9, no library. Exit code 6: the life is damaged."""
 import argparse, datetime, glob, hashlib, json, math, os, re, sys, unicodedata
 from reader_checks import Fault, blake3, torn, verify
 
@@ -205,7 +205,7 @@ def apply(life, state, kind, args, fields, refs):
     elif kind == "fired" and not get("again"): state["questions"] = [q for q in questions if "wait-" + q["id"] != get("by")]
     elif kind == "error" and get("window"): state["window"] = int(get("window"))
 
-# ---- From the entries to the body of a request. The table is that of request.md, "Presets"; P and A are "calls" and "all"
+# ---- From the entries to the body of a request. The table is that of context.md, "Presets"; P and A are "calls" and "all"
 
 PRESETS = {row.split()[0]: row.replace("-", "").split(" ")[1:] for row in """\
 deepseek api.deepseek.com max_tokens user_id object max reasoning_content calls no
