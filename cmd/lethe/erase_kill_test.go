@@ -25,13 +25,17 @@ func TestEraseKilled(t *testing.T) {
 		cmd := exec.Command(lethe, append(args, "--home", home)...)
 		cmd.Env, cmd.Stdin = append([]string{"HOME=" + home}, env...), strings.NewReader(word)
 		out, err := cmd.CombinedOutput()
-		if strings.Contains(string(out), word) {
-			t.Errorf("it says what it erases:\n%s", out)
-		}
 		return string(out), err
 	}
+	silent := func(said string) {
+		if strings.Contains(said, word) {
+			t.Errorf("it says what it erases:\n%s", said)
+		}
+	}
 	run := func(home string, env ...string) (string, error) {
-		return command(home, []string{"erase", "ada", "-", "--yes"}, env...)
+		said, err := command(home, []string{"erase", "ada", "-", "--yes"}, env...)
+		silent(said)
+		return said, err
 	}
 	others := [][]string{{"check", "--repair"}, {"export", "ada", "--copy", "-o", filepath.Join(t.TempDir(), "copy")},
 		{"fork", "ada"}, {"gc", "--yes"}, {"context", "ada"}, {"agents"}}
@@ -66,6 +70,9 @@ func TestEraseKilled(t *testing.T) {
 		}
 		other := others[(i/2+time.Now().YearDay())%len(others)]
 		said, _ := command(h, other)
+		if len(plans) > 0 { // or nothing was decided, and context shows all
+			silent(said)
+		}
 		if left := count(h); left > 0 && (left < all || len(plans) > 0) {
 			t.Errorf("killed %s, then %q: %d of %d are left\n%s", moment, other, left, all, said)
 		}
