@@ -32,10 +32,14 @@ func TestSecretsAreStruck(t *testing.T) {
 			"WRITE_FILE", `{"path":"leak","content":"key: `+mark+`"}`, "BASH", `{"command":"echo '`+mark+`' > leak"}`,
 			"EDIT_FILE", `{"path":"leak","old":"key: `+mark+`","new":"none"}`, "RECALL", `{"query":"`+mark+`"}`,
 		)),
+		on("send it", calls("SAY", `{"room":"dev","message":"here","files":"leak"}`, "READ_FILE", `{"path":"env"}`)),
 		always("noted"))
 	id, r := w.ada()
 	long := strings.Repeat("x ", 995) + key + strings.Repeat(" y", 100)
-	for name, text := range map[string]string{"leak": "key: " + key, "half": key[2:] + "\n", "pem": pem, "long": "1\n" + long + "\n3\n"} {
+	for name, text := range map[string]string{
+		"leak": "key: " + key, "half": key[2:] + "\n", "pem": pem, "long": "1\n" + long + "\n3\n",
+		"env": "A=1\x00KEY=" + key + "\x00",
+	} {
 		lethetest.Must(t, os.WriteFile(w.own(id, "workspace/"+name), []byte(text), 0o600))
 	}
 	said := 0
@@ -50,6 +54,7 @@ func TestSecretsAreStruck(t *testing.T) {
 	lethetest.Words(t, strings.Join(w.said("dev"), "\n"), "struck out what looks like a secret ("+found[0].String(), "keys.env", "lethe erase")
 	ask("work", 1)
 	ask("write it", 1)
+	ask("send it", 1)
 	lethetest.Must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("ann's key: "+key+"\n"), 0o600))
 	w.until(id, 1, "note")
 	w.talk(4, 200)

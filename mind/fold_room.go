@@ -41,7 +41,11 @@ func (s *State) inbound(inbound event.Inbound, from source) error {
 	}
 	body := from.bodies[0].Data
 	s.move(inbound.Room, inbound.Moved)
-	s.room(inbound.Room).pass(inbound.Passage, body)
+	room := s.room(inbound.Room)
+	room.pass(inbound.Passage, body)
+	for i, hash := range room.Cursor.Last {
+		room.Cursor.Last[i] = inbound.Written(hash)
+	}
 	s.listen(inbound.Room, body, entry.Own, inbound.Asleep)
 	return nil
 }

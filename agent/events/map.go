@@ -158,6 +158,7 @@ func (m *mapping) tellWords(e event.Event, before *mind.State) {
 		if e.Line == "" {
 			l.Name, l.Text = e.By, e.Name
 		}
+		l.Hash = cmp.Or(e.Last, l.Hash)
 		m.message(l, Event{Entry: e.ID, Room: e.Room, Heard: Heard{To: e.At.To}})
 		m.said(e.ID)
 	case event.Reply:
@@ -236,6 +237,7 @@ func (m *mapping) heard(e event.Inbound, before *mind.State) {
 		own = mind.AddSpan(own, span)
 	}
 	for line := range mind.Others(m.body(0), own) {
+		line.Hash = e.Written(line.Hash)
 		m.message(line, Event{Entry: mind.EntryID(e.N), Room: e.Room, Heard: Heard{To: e.At.To}, Hash: m.hash(0)})
 		i := slices.IndexFunc(before.Questions, func(q mind.Question) bool { return q.ID == e.Answers })
 		if i >= 0 {

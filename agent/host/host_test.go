@@ -77,6 +77,14 @@ func TestSay(t *testing.T) {
 	if r, err := ada.Say(t.Context(), "ops", "what is 2*3?"); err != nil || r.Text != "2*3 = 6" || r.Room != "ops" {
 		t.Errorf("%+v, %v", r, err)
 	}
+	key := "gh" + "p_" + "q7Zr2mVx9Kt4Lw8Nb3Hd6Fs1Gj5Pc0YaTeUi"
+	for _, text := range []string{"what is 2*3? " + key, "/jobs " + key} { // which is heard, and logged, with a mark
+		ctx, end := context.WithTimeout(t.Context(), 20*time.Second)
+		if r, err := ada.Say(ctx, "", text); err != nil || r.Text == "" {
+			t.Errorf("a line with a secret: %+v, %v", r, err)
+		}
+		end()
+	}
 	lethetest.Must(t, h.Close())
 }
 

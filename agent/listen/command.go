@@ -14,6 +14,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
+	"lethe/internal/secret/shape"
 	"lethe/life/event"
 )
 
@@ -38,6 +39,9 @@ func (l *Listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 	command.At.To = line.To
 	if len(line.Raw) > maxCommand {
 		command.Line, command.Last = "", line.Hash
+	}
+	if shape.Text(command.Line) != command.Line { // which the log does not keep
+		command.Last = line.Hash
 	}
 	if progress := l.progress(room); !early && progress.replaced {
 		command.Moved, progress.replaced = true, false

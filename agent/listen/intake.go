@@ -148,8 +148,10 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 	var text, said []byte // said are a line with a tag and the lines without one behind it
 	var own []event.Span
 	var heard []chat.Line
+	var changed []string
 	strike := func() {
 		struck, found := shape.Strike(secret.Text(string(said)))
+		changed = append(changed, changes(string(said), struck)...)
 		text, said = append(text, struck...), nil
 		last := len(heard) - 1
 		isNew := last >= 0 && heard[last].From >= in.progress.history
@@ -178,7 +180,7 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 	}
 	inbound := event.Inbound{
 		Passage: event.Passed(in.room, from, next), Lines: len(heard), Own: own, Moved: in.moved,
-		Asleep: in.over || !l.wakes(in.room, heard),
+		Asleep: in.over || !l.wakes(in.room, heard), Struck: changed,
 	}
 	first := shape.Text(heard[0].Text)
 	gist := fmt.Sprintf("%s: %s", in.room, first)
@@ -193,6 +195,21 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 	if l.State.Child(in.room) != nil && !all(heard, byChild) {
 		l.outbox.CallChild(in.room)
 	}
+}
+
+// changes returns event.Inbound's Struck for lines before and after a strike. Of a secret over several lines, which
+// becomes a part of one, it knows the first line.
+func changes(said, struck string) (pairs []string) {
+	written, kept := strings.SplitAfter(said, "\n"), strings.SplitAfter(struck, "\n")
+	if len(written) != len(kept) {
+		written, kept = written[:1], kept[:1]
+	}
+	for i := range kept {
+		if kept[i] != written[i] {
+			pairs = append(pairs, chat.Hash([]byte(kept[i]))+":"+chat.Hash([]byte(written[i])))
+		}
+	}
+	return pairs
 }
 
 // wakes reports whether lines that were heard in a room together are owed an answer.

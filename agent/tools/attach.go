@@ -9,6 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/picture"
+	"lethe/internal/secret/shape"
 )
 
 // Bounds of the files of one SAY: those of an album of Telegram, and of an upload of a bot.
@@ -23,6 +24,7 @@ func (s *Set) Attach(paths, from string) (files []blobs.Text, err error) {
 	left := maxAttached
 	for path := range strings.Lines(paths) {
 		name, data, err := s.content(path)
+		data = shape.Bytes(data)
 		left -= len(data)
 		tooMuch := left < 0 || len(files) == maxFiles
 		if err == nil && tooMuch {

@@ -112,6 +112,8 @@ func extract(ctx context.Context, r io.Reader, size int64) ([]byte, error) {
 func isBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
 func describeBinary(head []byte, size int64, name string) []byte {
+	struck, _ := shape.Strike(string(head))
+	head = []byte(struck)
 	return fmt.Appendf(nil, "[%s: binary file, %d bytes, looks like %s. Not shown as text; its first bytes:]\n%s",
 		name, size, http.DetectContentType(head), hex.Dump(head[:min(256, len(head))]))
 }

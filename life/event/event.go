@@ -85,6 +85,18 @@ type Inbound struct {
 	// Answers is the id of the question that the one line answers. Choice is one of its options.
 	Answers string `life:"answers,opt"`
 	Choice  string `life:"choice,opt"`
+	// Struck are lines that held a secret: HASH:WRITTEN, the chat.Hash in the ref's text and in the room.
+	Struck []string `life:"struck"`
+}
+
+// Written returns the chat.Hash in the room of a line of the ref's text, which has the given hash.
+func (i Inbound) Written(hash string) string {
+	for _, pair := range i.Struck {
+		if written, ok := strings.CutPrefix(pair, hash+":"); ok {
+			return written
+		}
+	}
+	return hash
 }
 
 // Asked records a question to people, in the first room of Posts. Its ref is the question.
@@ -115,7 +127,7 @@ type Command struct {
 	Name  string `life:"name"`
 	By    string `life:"by"`
 	Line  string `life:"line,opt"`
-	Last  string `life:"last,opt"`  // the hash of a line too long to be recorded
+	Last  string `life:"last,opt"`  // the hash of a line that is not recorded as it was written
 	Early bool   `life:"early=yes"` // the identity has not heard the lines before it
 	Moved bool   `life:"moved=yes"`
 	Model string `life:"model,opt"`

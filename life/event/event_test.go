@@ -50,6 +50,8 @@ var full = []struct {
 	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd",
 		Images: []string{hash + ":4x3"}, Job: 5, Withdrawn: "qe0ec7c"},
 		`result e3.1 SAY status=ok show=9 file=MEMORY.md:ab opened=cd image=` + hash + `:4x3 job=5 withdrawn=qe0ec7c`},
+	{Inbound{N: 2, Passage: passage, Lines: 1, Struck: []string{"81c68b6ce806a784:143086e4636ae27e"}},
+		"inbound e2 room=dev inode=7 at=1..2 before=ab lines=1 struck=81c68b6ce806a784:143086e4636ae27e"},
 	{Inbound{N: 2, Passage: passage, Lines: 1, Images: []string{hash + ":640x480", hash + ":4x3"}},
 		`inbound e2 room=dev inode=7 at=1..2 before=ab lines=1 image=` + hash + `:640x480 image=` + hash + `:4x3`},
 	{Posted{ID: "e3.1", Passage: passage, Torn: []Span{{0, 1}}}, `posted e3.1 room=dev inode=7 at=1..2 before=ab torn=0..1`},

@@ -55,7 +55,9 @@ func await(
 	answered := false
 	began := time.Now()
 	tellTrouble := func(event events.Event) error {
-		if event.Type == events.Error {
+		if event.Type == events.Error && event.Why == "secret" {
+			app.Note("%s: %s", event.Agent, event.Text)
+		} else if event.Type == events.Error {
 			app.Note("%s has waited %s: %s", event.Agent, time.Since(began).Round(time.Second), event.Text)
 		}
 		return nil

@@ -84,7 +84,8 @@ func Text(text string) string {
 // Bytes is Text for bytes. It returns b itself if b holds no secret, or is no text.
 func Bytes(b []byte) []byte {
 	known := secret.Bytes(b)
-	if bytes.IndexByte(known, 0) >= 0 {
+	isBinary := bytes.IndexByte(known, 0) >= 0 && !utf8.Valid(known) // an environment has zeros, too
+	if isBinary {
 		return known
 	}
 	struck, found := Strike(string(known))
