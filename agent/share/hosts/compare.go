@@ -20,6 +20,14 @@ var compareEvery = time.Hour
 
 func untilNext() time.Duration { return compareEvery/2 + rand.N(compareEvery) }
 
+// untilFirst is untilNext, or 0 where a reading of the store has found faults.
+func (s *Cluster) untilFirst() time.Duration {
+	if len(ReadChecked(s.home.Dir).Faults) > 0 {
+		return 0
+	}
+	return untilNext()
+}
+
 // Checked says what this host has found of the store. share/checked.json keeps it.
 type Checked struct {
 	Read   time.Time         `json:"read,omitzero"`       // when all of it was last read
@@ -72,9 +80,9 @@ func (s *Cluster) mends(stream string, mend func(isDamaged bool) error) error {
 	return changeChecked(s.home.Dir, func(found *Checked) { delete(found.Faults, stream) })
 }
 
-// compareOften compares the store with a life that runs here, now and then, until ctx ends.
+// compareOften compares the store with a life that runs here, now and then, until ctx ends. It begins at once where faults are known.
 func (s *Cluster) compareOften(ctx context.Context, c *lives.Tenure) {
-	for pause(ctx, untilNext()) {
+	for wait := s.untilFirst(); pause(ctx, wait); wait = untilNext() {
 		err := s.mends(lives.Stream(c.Self()), func(isDamaged bool) error { return c.Compare(ctx, isDamaged) })
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("the store was not compared with a life", "self", c.Self(), "error", err)
@@ -82,9 +90,9 @@ func (s *Cluster) compareOften(ctx context.Context, c *lives.Tenure) {
 	}
 }
 
-// compareIdle compares the store with the rooms, and with lives of this host that do not run, now and then, until ctx ends.
+// compareIdle compares the store with the rooms, and with lives of this host that do not run, as compareOften does.
 func (s *Cluster) compareIdle(ctx context.Context) {
-	for pause(ctx, untilNext()) {
+	for wait := s.untilFirst(); pause(ctx, wait); wait = untilNext() {
 		err := s.mends(rooms.Stream, func(isDamaged bool) error { return s.rooms.Compare(ctx, isDamaged) })
 		all, lerr := s.Lives()
 		err = errors.Join(err, lerr)

@@ -48,3 +48,31 @@ func TestCompares(t *testing.T) {
 		lethetest.Must(t, j.Close())
 	})
 }
+
+// Where a reading of the store has found faults, a host that starts writes at once again what it has, of lives that run
+// and of others.
+func TestComparesAtStart(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		a := first(t)
+		ada, bob := a.boot("ada"), a.boot("bob")
+		for _, id := range []string{ada.Self, bob.Self} {
+			lethetest.Must(t, os.Truncate(a.stored(id)[1], 10))
+		}
+		found, err := Check(t.Context(), a.home, a.conf, func(Audit) {})
+		lethetest.Must(t, err)
+		if len(found.Faults) != 2 {
+			t.Fatalf("%+v", found.Faults)
+		}
+		j, err := journal.Hold(a.home, ada, a.store, nil)
+		lethetest.Must(t, err)
+		stop := a.serve()
+		time.Sleep(compareEvery / 4)
+		stop()
+		lethetest.Must(t, j.Close())
+		found, err = Check(t.Context(), a.home, a.conf, func(Audit) {})
+		lethetest.Must(t, err)
+		if len(found.Faults) != 0 {
+			t.Errorf("%+v", found.Faults)
+		}
+	})
+}

@@ -36,7 +36,8 @@ func Check(ctx context.Context, app *cli.App) error {
 	})
 	if err == nil && len(found.Faults) > 0 {
 		err = fmt.Errorf("check the store: %w: faults: %d", home.ErrCorrupt, len(found.Faults))
-		err = exit.Hint(err, "a host that runs writes again what it has of this, within two hours: run lethe check --share there")
+		err = exit.Hint(err, "a host where lethe check --share found this writes again what it has, within two hours; start "+
+			"it again: then at once")
 	}
 	return err
 }
