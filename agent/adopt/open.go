@@ -3,7 +3,6 @@ package adopt
 import (
 	"archive/zip"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -77,12 +76,6 @@ func (Nothing) Entry(Entry) error { return nil }
 
 // Read takes the end of a file.
 func (Nothing) Read(Piece) error { return nil }
-
-// Look reads all of a store, and keeps nothing of it.
-func Look(ctx context.Context, agent *Agent, store *Store, options Options) (*Report, error) {
-	options.Only = store.Only
-	return Read(ctx, agent, store.FS, Nothing{}, options)
-}
 
 // HowToGet says how a person comes by a store of the agent.
 func (a *Agent) HowToGet() string {

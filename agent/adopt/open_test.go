@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lethe/agent/adopt"
+	"lethe/agent/adopt/shelf"
 )
 
 // A store may be a directory, one file, or a zip; a variable moves an agent's, and a missing one is none.
@@ -38,7 +39,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := adopt.Look(context.Background(), adopt.Find(agent), store, adopt.Options{})
+		report, err := shelf.Look(context.Background(), adopt.Find(agent), store, adopt.Options{})
 		if err != nil || report.Files != 1 || report.Entries != 1 || len(report.Unknown) > 0 {
 			t.Errorf("%s: %v %+v", agent, err, report)
 		}

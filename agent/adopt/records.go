@@ -38,7 +38,11 @@ func as[T any](read func(*record, *T)) func(*record) {
 func (r *record) decode(raw []byte, value any) bool {
 	err := json.Unmarshal(raw, value)
 	if at, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		r.notUnderstood(fmt.Sprintf("record whose %s is a %s", at.Field, at.Value))
+		kind := "record of type " + at.Value
+		if at.Field != "" {
+			kind = fmt.Sprintf("record whose %s is of type %s", at.Field, at.Value)
+		}
+		r.notUnderstood(kind)
 	} else if err != nil {
 		r.notUnderstood("record of another shape")
 	}

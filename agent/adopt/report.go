@@ -28,11 +28,13 @@ type Report struct {
 	Unknown []Unknown `json:"unknown"`
 }
 
-// Unknown is a kind of record, block or file that was not understood.
+// Unknown is a kind of record, block or file that was not understood. It counts once a line.
 type Unknown struct {
 	Kind   string   `json:"kind"`
 	Count  int      `json:"count"`
 	Places []string `json:"places"` // of the first three: file:line, or file
+
+	newest string // place
 }
 
 // notUnderstood counts something at the current place.
@@ -45,15 +47,19 @@ func (s *Stream) notUnderstood(kind string) {
 		i = len(all)
 		all = append(all, Unknown{Kind: kind})
 	}
-	all[i].Count++
-	if len(all[i].Places) < 3 {
-		place := s.file
-		if s.line > 0 {
-			place = fmt.Sprintf("%s:%d", s.file, s.line)
+	s.report.Unknown = all
+	place := s.file
+	if s.line > 0 {
+		place = fmt.Sprintf("%s:%d", s.file, s.line)
+		if place == all[i].newest {
+			return
 		}
+	}
+	all[i].Count++
+	all[i].newest = place
+	if len(all[i].Places) < 3 {
 		all[i].Places = append(all[i].Places, place)
 	}
-	s.report.Unknown = all
 }
 
 // sort brings the most frequent kinds to the front.

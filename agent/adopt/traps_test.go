@@ -269,6 +269,19 @@ func TestTornLines(t *testing.T) {
 	wantUnknown(t, report, fmt.Sprintf("torn line ×2 at %[1]s:2 %[1]s:5", claudeName), "line over 64 MB ×1 at "+claudeName+":3")
 }
 
+// What is not understood counts once a line, however often the line has it, and is named by its type where it has no field.
+func TestCountedByLine(t *testing.T) {
+	nested := strings.Repeat(`{"a":`, 200)
+	got, report := files(t, "claude-code", map[string]string{claudeName: strings.Join([]string{
+		claudeRow("user", "u1", "", `[{"type":"dream"},{"type":"dream"},{"type":"text","text":"one"}]`),
+		nested, `[1]`, `"x"`, `{"timestamp":"2026-03-04T10:00:00Z","type":["user"]}`, nested,
+	}, "\n")})
+	got.want(t, `0a1b2c3d person said: one`)
+	wantUnknown(t, report, fmt.Sprintf("torn line ×2 at %[1]s:2 %[1]s:6", claudeName), "block dream ×1 at "+claudeName+":1",
+		"record of type array ×1 at "+claudeName+":3", "record of type string ×1 at "+claudeName+":4",
+		"record whose Type is of type array ×1 at "+claudeName+":5")
+}
+
 // A FIFO would hang, a link may lead anywhere: both are left alone.
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()

@@ -82,14 +82,7 @@ func (in *intake) Entry(entry adopt.Entry) error {
 			return err
 		}
 	}
-	text, found := shape.Strike(secret.Text(entry.Text))
-	for _, f := range found {
-		in.taken.Struck++
-		if len(in.taken.Places) < 3 {
-			place := fmt.Sprintf("%s:%d %s", in.session.File, entry.Line, f)
-			in.taken.Places = append(in.taken.Places, place)
-		}
-	}
+	text := in.taken.strike(in.session.File, entry)
 	for _, media := range entry.Media {
 		tag, err := in.picture(media)
 		if err != nil {

@@ -5,6 +5,8 @@
 //	taken, err := shelf.Take(ctx, agent, store, adopt.Options{}, time.Time{})
 //	err = shelf.Close()
 //
+// Look reads a store as Take does, and lays nothing down.
+//
 // A session, or a part of a long one, is one blob and one line of LIFE. A crash between two lines takes what came after
 // the first: the next Take goes on there, and takes nothing twice. Close lists what is new by months, for the prompt.
 package shelf
@@ -20,6 +22,8 @@ import (
 	"lethe/agent/adopt"
 	"lethe/agent/journal"
 	"lethe/blobs"
+	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -129,6 +133,46 @@ func (s *Shelf) Take(
 	}
 	in.taken.Report = report
 	return in.taken, err
+}
+
+// Look counts what a Take by a life without a past would read, and the secrets that it would strike out.
+func Look(ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options) (*Taken, error) {
+	look := &looking{taken: new(Taken)}
+	options.Only = store.Only
+	report, err := adopt.Read(ctx, agent, store.FS, look, options)
+	look.taken.Report = report
+	return look.taken, err
+}
+
+// looking is the sink of a Look.
+type looking struct {
+	adopt.Nothing
+	taken *Taken
+	file  string
+}
+
+// Session notes the file of a session.
+func (l *looking) Session(session adopt.Session) error {
+	l.file = session.File
+	return nil
+}
+
+// Entry counts the secrets of an entry.
+func (l *looking) Entry(entry adopt.Entry) error {
+	l.taken.strike(l.file, entry)
+	return nil
+}
+
+// strike returns the text of an entry without its secrets, which it counts.
+func (t *Taken) strike(file string, entry adopt.Entry) string {
+	text, found := shape.Strike(secret.Text(entry.Text))
+	for _, f := range found {
+		t.Struck++
+		if len(t.Places) < 3 {
+			t.Places = append(t.Places, fmt.Sprintf("%s:%d %s", file, entry.Line, f))
+		}
+	}
+	return text
 }
 
 // known returns the keys of the entries that an agent's originals have.

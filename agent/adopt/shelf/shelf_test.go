@@ -158,7 +158,15 @@ func TestSecretsAreStruck(t *testing.T) {
 	secret := "gh" + "p_" + "q7Zr2mVx9Kt4Lw8Nb3Hd6Fs1Gj5Pc0YaTeUi"
 	w.session("one", row("user", "u1", 3, "hello"), row("user", "u2", 4, "my key is "+secret))
 	w.session("two", row("user", "u3", 3, secret))
+	store, err := adopt.Open(w.dir)
+	lethetest.Must(t, err)
+	defer store.Close()
+	before, err := shelf.Look(t.Context(), adopt.Find("claude-code"), store, adopt.Options{})
+	lethetest.Must(t, err)
 	taken := w.adopt("claude-code", w.dir)
+	if before.Struck != 2 || !slices.Equal(before.Places, taken.Places) || before.Entries != taken.Entries {
+		t.Errorf("a look finds %d secrets: %q", before.Struck, before.Places)
+	}
 	if taken.Struck != 2 || len(taken.Places) != 2 || !strings.Contains(taken.Places[0], "one.jsonl:2 ") {
 		t.Errorf("%d secrets: %q", taken.Struck, taken.Places)
 	}

@@ -32,8 +32,7 @@ func Look(ctx context.Context, app *cli.App, options Options, sources []string) 
 		return exit.Usagef("which one? Name a SOURCE: lethe adopt --help lists them")
 	}
 	look := reading{App: app, take: func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
-		report, err := adopt.Look(ctx, agent, store, read)
-		return &shelf.Taken{Report: report}, err
+		return shelf.Look(ctx, agent, store, read)
 	}}
 	if err := look.all(sources); err != nil {
 		return err
@@ -259,7 +258,12 @@ func (r *reading) report(out io.Writer, adopted bool) {
 			}
 		}
 		if f.Struck > 0 {
-			fmt.Fprintf(out, "  struck out      %d secrets: %s\n", f.Struck, console.OneLine(strings.Join(f.Places, "; ")))
+			done := "to strike out"
+			if adopted {
+				done = "struck out"
+			}
+			places := console.OneLine(strings.Join(f.Places, "; "))
+			fmt.Fprintf(out, "  %-15s %d secrets: %s\n", done, f.Struck, places)
 		}
 		fmt.Fprintf(out, "  merged          %d records into the message before them\n", f.Merged)
 		fmt.Fprintf(out, "  doubled         %d that stand elsewhere, in a fork's parent or an event\n", f.Doubled)
