@@ -93,6 +93,9 @@ func runExport(ctx context.Context, app *cli.App, options exportOptions, args []
 	if !options.workspace {
 		left += ", workspace"
 	}
+	if sum.Newer > 0 {
+		left += fmt.Sprintf(", the newest %d lines, which no seal covers yet", sum.Newer)
+	}
 	app.Note("exported %s (%s): %d files, %s, sealed over %d lines with root %s; what stays behind: %s",
 		sum.Name, sum.Kind, sum.Files(), console.Megabytes(sum.Bytes), sum.Checkpoint.Size, sum.Checkpoint.Root, left)
 	return nil

@@ -38,6 +38,7 @@ type WriteOptions struct {
 type Summary struct {
 	Manifest
 	Checkpoint life.Checkpoint
+	Newer      int64 // lines of the life behind it, which are left out
 	Bytes      int64 // unpacked
 }
 
@@ -144,7 +145,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 	if verdict.Seals == 0 {
 		return errors.New("nothing of it is sealed yet: run it, and stop it")
 	}
-	e.Checkpoint, e.end, e.Bytes = verdict.Checkpoint, verdict.End, 0
+	e.Checkpoint, e.Newer, e.end, e.Bytes = verdict.Checkpoint, verdict.Unsealed, verdict.End, 0
 	e.files = []file{{path: "CHECKPOINT"}}
 	for _, hash := range verdict.Reach.Found[:verdict.Archived] {
 		hex := hash.String()
