@@ -165,3 +165,16 @@ func FuzzGeminiCLI(f *testing.F) {
 	all := lines(f, "gemini-cli/tmp/*/chats/*33-*.jsonl")
 	fuzz(f, "gemini-cli", "tmp/a/chats/b.jsonl", append(all, strings.Join(all, ""))...)
 }
+
+// A text that is JSON within JSON may be as deep as it likes: it is not understood, and nothing ends the program.
+func TestDeepText(t *testing.T) {
+	calls := fmt.Sprintf("%q", strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000))
+	store := storeOf(map[string]string{
+		"h.jsonl": `{"id":"a","messages":[{"id":1,"role":"assistant","content":"x","tool_calls":` + calls + `}]}`,
+	})
+	got, report := read(t, "hermes", store, adopt.Options{})
+	wantUnknown(t, report, "record of another shape ×1 at h.jsonl:1")
+	if len(got.entries) != 1 {
+		t.Errorf("%q", got.lines)
+	}
+}

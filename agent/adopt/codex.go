@@ -138,7 +138,7 @@ func (f *codexFile) row(r *record, row *codexRow) {
 		f.scope, f.chain = turn, turn
 	}
 	for _, entry := range f.entries(r, row, &item) {
-		f.chain = strconv.FormatUint(keyOf(f.chain, entry), 36)
+		f.chain = strconv.FormatUint(f.keyOf(f.chain, entry), 36)
 		key := f.chain
 		if item.ID != "" {
 			key = cmp.Or(f.scope, f.root) + "/" + item.ID

@@ -69,7 +69,10 @@ func hermesRow(r *record, m *hermesMessage) {
 	}
 	var calls string // a row of the database has them as a text
 	if json.Unmarshal(m.ToolCalls, &calls) == nil {
-		m.ToolCalls = json.RawMessage(calls)
+		m.ToolCalls = nil
+		if calls != "" {
+			r.decode([]byte(calls), &m.ToolCalls)
+		}
 	}
 	all = append(all, r.parts(m.ToolCalls)...)
 	base := Entry{ID: m.ID.String(), At: m.Timestamp.Time, Who: who}

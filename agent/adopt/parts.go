@@ -3,8 +3,9 @@ package adopt
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"strings"
+
+	"github.com/segmentio/encoding/json" // it does not bound the depth: encoding/json has read what comes here
 )
 
 // block is a piece of a message, a call or a result, in the words of all formats. Each has a few of the fields.
@@ -62,9 +63,8 @@ func (r *record) parts(content json.RawMessage) (all []Entry) {
 }
 
 func (r *record) part(raw json.RawMessage) Entry {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return Entry{Kind: Said, Text: text}
+	if isText(raw) {
+		return Entry{Kind: Said, Text: plain(raw)}
 	}
 	var b block
 	if json.Unmarshal(raw, &b) != nil {
@@ -134,7 +134,8 @@ func (r *record) result(b *block) Entry {
 	}
 	content := first(b.Content, b.Output, b.Response)
 	var object struct{ Output, Content json.RawMessage }
-	if json.Unmarshal(content, &object) == nil {
+	isObject := len(content) > 0 && content[0] == '{'
+	if isObject && json.Unmarshal(content, &object) == nil {
 		content = first(object.Output, object.Content, content)
 	}
 	if len(content) > 0 && content[0] == '{' {
@@ -154,7 +155,7 @@ func (r *record) result(b *block) Entry {
 
 // plain returns the text of a JSON string, or JSON without spaces.
 func plain(raw json.RawMessage) (text string) {
-	if json.Unmarshal(raw, &text) == nil {
+	if isText(raw) && json.Unmarshal(raw, &text) == nil {
 		return text
 	}
 	var compact bytes.Buffer
@@ -163,6 +164,8 @@ func plain(raw json.RawMessage) (text string) {
 	}
 	return compact.String()
 }
+
+func isText(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
 // first returns the first value that is there.
 func first(values ...json.RawMessage) json.RawMessage {

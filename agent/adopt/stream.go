@@ -33,6 +33,7 @@ type Stream struct {
 	session Session
 	begun   bool            // the sink knows the session
 	calls   map[uint64]bool // of the turn: its calls and their results
+	hash    *blake3.Hasher  // of keyOf: making one is dear
 
 	seen     map[uint64]bool   // keys of entries
 	sessions map[string]bool   // that are counted
@@ -43,7 +44,7 @@ type Stream struct {
 
 func newStream(ctx context.Context, agent string, store fs.FS, sink Sink, options Options) *Stream {
 	return &Stream{
-		ctx: ctx, store: store, sink: sink, options: options, agent: agent,
+		ctx: ctx, store: store, sink: sink, options: options, agent: agent, hash: blake3.New(),
 		report: &Report{Unknown: []Unknown{}},
 		seen:   map[uint64]bool{}, sessions: map[string]bool{},
 		roots: map[string]string{}, listed: map[string]bool{},
@@ -85,7 +86,7 @@ func (s *Stream) put(key string, entry Entry) {
 		entry.Who = Assistant // the parent's
 	}
 	if key != "" {
-		entry.Key = keyOf(key, entry)
+		entry.Key = s.keyOf(key, entry)
 	}
 	isKnown := entry.Key != 0 && s.options.Known != nil && s.options.Known(entry.Key)
 	switch isDoubled := s.isDoubled(entry); {
@@ -121,7 +122,7 @@ func (s *Stream) isDoubled(entry Entry) bool {
 	if entry.Call == "" {
 		return false
 	}
-	key := keyOf(entry.Call, entry)
+	key := s.keyOf(entry.Call, entry)
 	doubled := s.calls[key]
 	s.calls[key] = true
 	return doubled
@@ -151,8 +152,9 @@ func (s *Stream) count(entry Entry) {
 }
 
 // keyOf returns the key of an entry that a source knows by an id.
-func keyOf(id string, entry Entry) uint64 {
-	hash := blake3.New()
+func (s *Stream) keyOf(id string, entry Entry) uint64 {
+	hash := s.hash
+	hash.Reset()
 	for _, text := range []string{id, string(entry.Who), string(entry.Kind), entry.Text} {
 		_, _ = hash.WriteString(text)
 		_, _ = hash.Write([]byte{0})

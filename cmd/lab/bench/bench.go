@@ -42,6 +42,7 @@ var groups = []struct {
 	{"start", "starts, with lives of several lengths", (*bench).starts},
 	{"many", "a hundred identities, idle and at work", (*bench).many},
 	{"recall", "an index of what has faded", (*bench).recall},
+	{"adopt", "a history of another agent, beside SQLite's full-text index", (*bench).adopt},
 	{"parts", "blobs, the disk, the binary", (*bench).parts},
 }
 
