@@ -103,8 +103,8 @@ func (c *caller) question(call string, wait tools.Question, sole bool) (ask mind
 	switch {
 	case !sole:
 		err = errors.New("WAIT has to be the only call of its reply. Make the other calls first, then call it alone")
-	case !slices.Contains(c.Joined(), wait.Room):
-		err = fmt.Errorf("you are not in room %q; you are in %v", wait.Room, c.Joined())
+	case !slices.Contains(c.Speaks(), wait.Room):
+		err = fmt.Errorf("you are not in room %q; you are in %v", wait.Room, c.Speaks())
 	case len(c.State.Questions) >= mind.MaxQuestions:
 		err = fmt.Errorf("%d questions are open already; wait for answers", mind.MaxQuestions)
 	case unknown >= 0:

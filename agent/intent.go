@@ -45,13 +45,13 @@ func (c *caller) intend(pending pendingCall, sole bool) (in intent) {
 	case tools.Post:
 		if !slices.Contains(c.speaksIn(), effect.Room) {
 			const text = "say in room %s: you are not in it; JOIN it first. %s"
-			in.err = fmt.Errorf(text, effect.Room, tools.ListRooms(c.Joined()))
+			in.err = fmt.Errorf(text, effect.Room, tools.ListRooms(c.Speaks()))
 			break
 		}
 		c.reach.Know(c.known())
 		in.files, in.err = c.Tools.Attach(effect.Files, c.ID.Name)
 		if in.err == nil {
-			in.line = c.Notice(effect.Text, chat.Notify(c.Notify, effect.Text, effect.Room)...)
+			in.line = c.Notice(effect.Text, c.Mentioned(effect.Text, effect.Room)...)
 		}
 	case tools.Child:
 		var room string
@@ -126,10 +126,14 @@ func (c *caller) cutShort(pending pendingCall) outcome {
 // speaksIn returns the rooms that SAY reaches: all that are heard, and for a reviewer also the rooms of the identity
 // that it reviews.
 func (c *caller) speaksIn() []string {
-	rooms := c.Joined()
+	rooms := c.Speaks()
 	if c.cfg.Reviews.Self != "" {
 		more, _ := chat.Rooms(c.cfg.Reviews.Subs()) // unreadable ones are not spoken in
-		rooms = append(rooms, more...)
+		for _, room := range more {
+			if c.State.Readers.MayRead(c.Home.Readers(room)) {
+				rooms = append(rooms, room)
+			}
+		}
 	}
 	return rooms
 }

@@ -59,6 +59,11 @@ func (c *caller) spawn(call string, asked tools.Child) (string, error) {
 		return "", errors.New("it was not begun; call again")
 	}
 	child := c.State.Children[i]
+	if readers := c.State.Readers; !readers.Open() { // what it hears comes back here
+		if err := (chat.About{Readers: readers}).Write(c.Home.Dir, child.Room); err != nil {
+			return "", err
+		}
+	}
 	id, err := c.begets().Boot(child, asked, c.modelOf(asked), c.State.Pins)
 	if err != nil {
 		return "", err

@@ -12,7 +12,6 @@ import (
 	"lethe/agent/llm"
 	"lethe/agent/part"
 	"lethe/blobs"
-	"lethe/chat"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -178,7 +177,7 @@ func (a *Agent) answering(text string) event.Posting {
 	if len(rooms) == 0 {
 		return event.Posting{}
 	}
-	return a.view.Posting(chat.Notify(a.view.Notify, cmp.Or(text, mind.Nothing), rooms...)...)
+	return a.view.Posting(a.view.Mentioned(cmp.Or(text, mind.Nothing), rooms...)...)
 }
 
 // spoken is the text of a reply, or "" if that only stands for silence.

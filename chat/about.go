@@ -18,6 +18,8 @@ import (
 type About struct {
 	Title    string `toml:"title,omitempty"`    // for people; one line
 	Archived bool   `toml:"archived,omitempty"` // lists leave the room out; identities hear it as before
+	// Readers are the people who may read the room; nil is everybody. See package audience.
+	Readers []string `toml:"readers"`
 }
 
 // maxTitle bounds a title, in runes.
@@ -34,6 +36,9 @@ func ReadAbout(home, room string) (about About, err error) {
 	if err == nil {
 		var keys toml.MetaData
 		keys, err = toml.Decode(string(text), &about)
+		if unknown := keys.Undecoded(); err == nil && len(unknown) > 0 {
+			err = fmt.Errorf("unknown key %s", unknown[0])
+		}
 		for _, key := range keys.Keys() { // the decoder takes a key in any case
 			if name := key.String(); name != strings.ToLower(name) {
 				err = fmt.Errorf("unknown key %s", name)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -61,19 +62,19 @@ func TestPageExample(t *testing.T) {
 func TestPageAbout(t *testing.T) {
 	home := t.TempDir()
 	write(t, filepath.Join(Dir(home), "dev.toml"), page(t, "toml"))
-	want := About{"The build", true}
-	if a, err := ReadAbout(home, "dev"); a != want || err != nil {
+	want := About{"The build", true, []string{"ann"}}
+	if a, err := ReadAbout(home, "dev"); !reflect.DeepEqual(a, want) || err != nil {
 		t.Errorf("the page says %+v, %v", a, err)
 	}
 	lethetest.Must(t, About{Title: " a\u2028b\n\x1b[2J" + strings.Repeat("é", 100)}.Write(home, "ops"))
 	if a, err := ReadAbout(home, "ops"); err != nil || a.Title != "a b ␛[2J"+strings.Repeat("é", 72) || a.Archived {
 		t.Errorf("read is %+v, %v", a, err)
 	}
-	if a, err := ReadAbout(home, "none"); a != (About{}) || err != nil {
+	if a, err := ReadAbout(home, "none"); !reflect.DeepEqual(a, About{}) || err != nil {
 		t.Errorf("about a room of which nothing is written: %+v, %v", a, err)
 	}
 	write(t, filepath.Join(Dir(home), "bad.toml"), "title = ")
-	if a, err := ReadAbout(home, "bad"); a != (About{}) || err == nil {
+	if a, err := ReadAbout(home, "bad"); !reflect.DeepEqual(a, About{}) || err == nil {
 		t.Errorf("of what is no TOML: %+v, %v", a, err)
 	}
 }

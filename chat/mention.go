@@ -28,7 +28,7 @@ func Mentions(text string, names ...string) bool {
 // mentions.
 func Notify(notices []string, text string, rooms ...string) []string {
 	for _, room := range notices {
-		person := strings.TrimPrefix(room, notifyPrefix)
+		person := Notified(room)
 		mentioned := text == "" || Mentions(text, person, Everybody)
 		if mentioned && !slices.Contains(rooms, room) {
 			rooms = append(rooms[:len(rooms):len(rooms)], room)

@@ -13,6 +13,9 @@ const notifyPrefix = "notify-"
 // is not a valid room.
 func NotifyRoom(person string) string { return notifyPrefix + strings.ToLower(person) }
 
+// Notified returns the person whom a room of NotifyRoom is for.
+func Notified(room string) string { return strings.TrimPrefix(room, notifyPrefix) }
+
 // ForNotices reports whether a room holds notices for one person.
 func ForNotices(room string) bool { return strings.HasPrefix(room, notifyPrefix) }
 

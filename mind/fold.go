@@ -62,6 +62,10 @@ func (s *State) apply(ev event.Event, from source) error {
 		s.room(ev.Room).Joined = false
 		s.Wakes = without(s.Wakes, func(w Wake) bool { return w.Room == ev.Room })
 		s.Children = without(s.Children, func(c Child) bool { return c.Room == ev.Room })
+	case event.Readers:
+		s.room(ev.Room).Readers = readersOf(ev.People)
+	case event.Audience:
+		s.Readers = readersOf(ev.People)
 	case event.Inbound:
 		return s.inbound(ev, from)
 	case event.Asked:

@@ -48,6 +48,7 @@ func (s *State) Fork(self blobs.Hash, name, version string, at time.Time, texts 
 	next.Stable.Past, next.Stable.Params = s.Stable.Past, s.Stable.Params
 	next.Usage.LastInput, next.Usage.LastWeight = s.Usage.LastInput, s.Usage.LastWeight
 	next.Ancestors = plus(s.Ancestors, Ancestor{s.Self, at})
+	next.Readers = s.Witnesses()
 	next.Context, next.Inheritance = s.Context, s.Inheritance
 	next.Faded = slices.Clone(s.Faded)
 	for i := range next.Faded { // its epochs count from 0

@@ -15,7 +15,7 @@ import (
 )
 
 // order has the files of the package from top to bottom. Each uses only files behind it.
-var order = strings.Fields("fold fold_turn fold_room fold_question fold_wake outbox source amend edit view fork epoch state " +
+var order = strings.Fields("fold fold_turn fold_room fold_question fold_wake outbox source amend edit view fork epoch audience state " +
 	"question ask section stable children turn context prompt talk alarms entry reply knowledge adopted text lists")
 
 // nothing imports no package: what the files use of each other needs none.

@@ -8,6 +8,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/life/event"
+	"lethe/mind/audience"
 	"lethe/mind/message"
 )
 
@@ -128,7 +129,9 @@ func (s *State) Audience() []string {
 	if len(rooms) == 0 {
 		rooms = s.Peers
 	}
-	rooms = without(rooms, func(room string) bool { return slices.Contains(s.Said, room) })
+	rooms = without(rooms, func(room string) bool {
+		return slices.Contains(s.Said, room) || !s.Together(room, rooms[0])
+	})
 	if s.Works() { // its parent gets the result, whoever else waits
 		rooms = with(rooms, s.Task.Room)
 	}
@@ -148,11 +151,31 @@ func (s *State) Expects() bool {
 	return slices.ContainsFunc(s.Wakes, func(w Wake) bool { return !w.Heard })
 }
 
+// MaySay reports whether the identity may speak in a room: everybody who reads it is in the audience.
+func (s *State) MaySay(room string) bool { return s.Readers.MayRead(s.RoomReaders(room)) }
+
+// RoomReaders returns the people who may read the answers to a room. In the room of a child they are those of the room
+// that waits for its work.
+func (s *State) RoomReaders(room string) audience.Readers {
+	if child := s.Child(room); child != nil && len(child.For) > 0 {
+		room = child.For[0]
+	}
+	if known := s.Rooms[room]; known != nil {
+		return known.Readers
+	}
+	return nil
+}
+
+// Together reports whether one turn may answer two rooms: the same people read them.
+func (s *State) Together(room, other string) bool {
+	return audience.Same(s.RoomReaders(room), s.RoomReaders(other))
+}
+
 // TurnRoom returns the first room that the turn under way answers, or else the first that the identity hears; "" if it
 // hears no room.
 func (s *State) TurnRoom() string {
 	for _, room := range slices.Concat(s.Waiting, s.Peers, slices.Sorted(maps.Keys(s.Rooms))) {
-		if s.joinedTo(room) {
+		if s.joinedTo(room) && s.MaySay(room) {
 			return room
 		}
 	}

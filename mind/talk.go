@@ -6,6 +6,7 @@ import (
 
 	"lethe/chat"
 	"lethe/life/event"
+	"lethe/mind/audience"
 )
 
 // Room is a room that the identity hears or has heard.
@@ -25,6 +26,8 @@ type Room struct {
 	Posted []string `json:"posted,omitempty"`
 	// AgentTurns counts turns in a row that answered agents only.
 	AgentTurns int `json:"agent_turns,omitempty"`
+	// Readers are the people who may read the room, as the log has it.
+	Readers audience.Readers `json:"readers,omitzero"`
 }
 
 // pass moves the cursor of a room behind a passage, over the lines in body.
@@ -72,6 +75,8 @@ func (p Post) Torn(between []chat.Line) (torn []event.Span) {
 type Talk struct {
 	Rooms  map[string]*Room `json:"rooms"`
 	Outbox []Post           `json:"outbox,omitempty"` // in the order of posting
+	// Readers are the identity's audience: the people who may read what it says.
+	Readers audience.Readers `json:"audience,omitzero"`
 }
 
 // room returns the named room, and makes it if it is new.

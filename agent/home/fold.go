@@ -26,6 +26,15 @@ func Fold(id Identity, store *blobs.Store) (*mind.State, error) {
 	return state, err
 }
 
+// fold is Fold of an identity of this home.
+func (h Home) fold(id Identity) (*mind.State, error) {
+	store, err := blobs.Open(h.Blobs())
+	if err != nil {
+		return nil, err
+	}
+	return Fold(id, store)
+}
+
 // View opens the log of an identity for reading. It ends before a torn end, also one whose texts are torn. While the
 // life is Erasing, nobody looks at it.
 func View(id Identity, store *blobs.Store) (*life.Log, error) {

@@ -52,6 +52,11 @@ func Fork(
 	if err := durable.SyncAll(home.Dir); err != nil { // the ancestor may have written the moment just now
 		return id, nil, err
 	}
+	for _, room := range o.Rooms {
+		if !f.Witnesses().MayRead(home.Readers(room)) {
+			return id, nil, of.refused(room)
+		}
+	}
 	o.Soul, o.fork = string(soul.Body), f
 	id, err = Boot(home, store, o)
 	return id, f.today, err

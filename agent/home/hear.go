@@ -1,10 +1,15 @@
 package home
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
+	"lethe/blobs"
 	"lethe/chat"
+	"lethe/mind/audience"
 )
 
 // ErrHear is wrapped where a room is not for an identity to hear.
@@ -18,15 +23,117 @@ func (id Identity) MayHear(room string) error {
 	case !chat.ValidRoom(room):
 		return fmt.Errorf("%q is not the name of a room", room)
 	case room == ReviewRoom(id.Name), chat.ForNotices(room):
-		return fmt.Errorf("have %s hear room %s: %w; name another room", id.Name, room, ErrHear)
+		return id.refused(room)
+	}
+	return nil
+}
+
+func (id Identity) refused(room string) error {
+	return fmt.Errorf("have %s hear room %s: %w; name another room", id.Name, room, ErrHear)
+}
+
+// MayHear is Identity.MayHear, and refuses, in the same words, a room that not everybody in the audience of the identity
+// may read. An identity that is being made may hear any.
+func (h Home) MayHear(id Identity, room string) error {
+	if err := id.MayHear(room); err != nil {
+		return err
+	}
+	readers := h.Readers(room)
+	if _, err := os.Stat(id.LIFE()); readers.Open() || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	state, err := h.fold(id)
+	if err != nil {
+		return err
+	}
+	if !state.MayHear(room, readers) {
+		return id.refused(room)
 	}
 	return nil
 }
 
 // Subscribe has an identity hear a room, if it may.
 func (h Home) Subscribe(id Identity, room string) error {
-	if err := id.MayHear(room); err != nil {
+	if err := h.MayHear(id, room); err != nil {
 		return err
 	}
 	return chat.Subscribe(id.Subs(), h.Chats(), room)
+}
+
+// Readers returns the people who may read a room, as its settings say. Where these make no sense it is nobody.
+func (h Home) Readers(room string) audience.Readers {
+	about, err := chat.ReadAbout(h.Dir, room)
+	if err != nil {
+		return audience.Readers{}
+	}
+	return about.Readers
+}
+
+// closedTo lists the rooms that not everybody in an audience may read.
+func (h Home) closedTo(of audience.Readers) (rooms []string) {
+	files, _ := os.ReadDir(h.Chats()) // without it nothing is heard
+	for _, file := range files {
+		room, isAbout := strings.CutSuffix(file.Name(), ".toml")
+		if isAbout && !h.Readers(room).MayRead(of) {
+			rooms = append(rooms, room)
+		}
+	}
+	return rooms
+}
+
+// Apart reports whether people have named readers for a room.
+func (h Home) Apart() bool { return len(h.closedTo(nil)) > 0 }
+
+// Audience returns the people who may read what an identity says: as its life says, or, before it lives, those of the
+// rooms that it is to hear.
+func (h Home) Audience(id Identity) (audience.Readers, error) {
+	if !h.Apart() {
+		return nil, nil
+	}
+	if _, err := os.Stat(id.LIFE()); err == nil {
+		state, err := h.fold(id)
+		if err != nil {
+			return nil, err
+		}
+		if !state.Newborn() {
+			return state.Readers, nil
+		}
+	}
+	rooms, err := chat.Rooms(id.Subs())
+	var all []audience.Readers
+	for _, room := range rooms {
+		all = append(all, h.Readers(room))
+	}
+	return audience.Together(all...), err
+}
+
+// MayRead reports whether everybody in an audience may read a text of another life, or a file that somebody sent: each
+// room that the other life has heard, or that names the file, is one that they may read. Of a life that is not here
+// nobody can tell.
+func (h Home) MayRead(text blobs.Blob, of audience.Readers) bool {
+	closed := h.closedTo(of)
+	if len(closed) == 0 {
+		return true
+	}
+	if text.Life == "" {
+		name := []byte("hash=" + text.Hash.String()[:shortestName])
+		return !h.says(closed, name)
+	}
+	state, err := h.fold(h.Identity(text.Life, ""))
+	return err == nil && state.Witnesses().MayRead(of)
+}
+
+// shortestName is the number of digits of the shortest hash that a line names a file by.
+const shortestName = 16
+
+// says reports whether a text stands in one of some rooms, or may: a room that cannot be read says everything.
+func (h Home) says(rooms []string, text []byte) bool {
+	for _, room := range rooms {
+		said, err := os.ReadFile(h.Room(room))
+		unreadable := err != nil && !errors.Is(err, os.ErrNotExist)
+		if unreadable || bytes.Contains(said, text) {
+			return true
+		}
+	}
+	return false
 }

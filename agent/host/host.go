@@ -46,6 +46,7 @@ import (
 	"lethe/chat"
 	"lethe/life"
 	"lethe/mind"
+	"lethe/mind/audience"
 )
 
 // Options say how identities run. Each may be left out; one that is set wins over
@@ -244,9 +245,13 @@ func (h *Host) OpenAgent(id home.Identity) (*agent.Agent, error) {
 
 // config returns the settings that an identity runs with.
 func (h *Host) config(id home.Identity) (agent.Config, error) {
+	settings, err := h.settingsOf(id)
+	if err != nil {
+		return agent.Config{}, err
+	}
 	c := agent.Config{
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log, Zone: h.settings.Zone(),
-		Thinking: h.thinking(), Limits: h.limits(id), Hearing: h.hearing(id), Calling: h.calling(id),
+		Thinking: h.thinking(), Limits: h.limits(id), Hearing: h.hearing(id), Calling: h.calling(id, settings),
 		Warnings: h.warnings, Ready: h.hears, Tell: h.options.Tell, Retry: h.options.Retry[id.Self],
 		Listed: h.options.Listed,
 	}
@@ -304,8 +309,24 @@ func (h *Host) hearing(id home.Identity) listen.Hearing {
 	return hearing
 }
 
-func (h *Host) calling(id home.Identity) agent.Calling {
+// settingsOf returns the settings of an identity. In a home where rooms have readers, one that others hear than people
+// in people works in a directory of its own, and its commands are confined.
+func (h *Host) settingsOf(id home.Identity) (config.Settings, error) {
 	settings := h.settings
+	settings.Tools.Workspace = cmp.Or(h.options.Workspace, settings.Tools.Workspace)
+	heardBy, err := h.home.Audience(id)
+	owners := audience.Readers(append(settings.Deciders(), settings.UserName()))
+	if err != nil || !h.home.Apart() || owners.MayRead(heardBy) {
+		return settings, err
+	}
+	settings.Tools.Workspace, settings.Tools.Roots = "", nil
+	if settings.Tools.Bash == tools.BashTrusted {
+		settings.Tools.Bash = tools.BashSandbox
+	}
+	return settings, nil
+}
+
+func (h *Host) calling(id home.Identity, settings config.Settings) agent.Calling {
 	if !confines.Load() {
 		settings.Tools.Bash = tools.BashOff
 	}
@@ -315,15 +336,14 @@ func (h *Host) calling(id home.Identity) agent.Calling {
 		ask = append(ask, rule)
 	}
 	askTime, _ := tools.Duration(settings.Tools.AskTime) // checked
-	workspace := cmp.Or(h.options.Workspace, settings.Tools.Workspace)
-	shelf := h.shelf(id, settings, workspace)
+	shelf := h.shelf(id, settings, settings.Tools.Workspace)
 	others := []catalogue.Source{shelf}
 	if h.others != nil {
 		others = append(others, h.others)
 	}
 	return agent.Calling{
 		Tools: tools.Config{
-			Workspace: workspace, ExtraRoots: settings.Tools.Roots, Bash: settings.Tools.Bash,
+			Workspace: settings.Tools.Workspace, ExtraRoots: settings.Tools.Roots, Bash: settings.Tools.Bash,
 			Offline: settings.Tools.Network == config.NetworkNone, Transcribe: settings.Media.Transcribe,
 			BashTimeout: settings.Tools.BashTimeout, Secrets: h.options.Secrets, Ask: ask,
 			Web: settings.Web, Others: others,

@@ -16,6 +16,7 @@ import (
 	"lethe/compactor"
 	"lethe/internal/secret/shape"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // maxCommand is the longest line of a command that LIFE keeps, in bytes; of a longer one it keeps the hash.
@@ -54,6 +55,9 @@ func (l *Listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 	if say == chat.Stopped {
 		say += l.jobsGoOn()
 		note = []part.Record{l.stopNote(room, line, early)}
+	}
+	if line.Command == "audience" {
+		note, say = l.nameAudience(line)
 	}
 	command.Notice = l.Notice(say, room)
 	records := append([]part.Record{{Event: command}}, note...)
@@ -100,6 +104,19 @@ func (l *Listener) obey(command *event.Command, line chat.Line, early bool) (say
 		command.Forget, say = l.forget(line)
 	}
 	return say, nil
+}
+
+// nameAudience obeys /audience, and returns the answer to it.
+func (l *Listener) nameAudience(line chat.Line) (named []part.Record, say string) {
+	names, readers := strings.Fields(line.Arg), l.State.Readers
+	if len(names) > 0 {
+		if !slices.Contains(l.conf.People, line.Name) {
+			return nil, fmt.Sprintf("Only %s may name my audience.", strings.Join(l.conf.People, ", "))
+		}
+		readers = names
+		named = []part.Record{{Event: event.Audience{By: line.Name, People: mind.PeopleOf(readers)}}}
+	}
+	return named, fmt.Sprintf("What I say is for %s.", readers)
 }
 
 // jobsLine answers /jobs.
@@ -195,8 +212,9 @@ func (l *Listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 
 // isCommand reports whether a line is a command to this identity. A line from before the
 // identity came was not meant for it; nor is a line to its children, or a command that another identity has obeyed.
+// Where it may not speak, it obeys nobody.
 func (l *Listener) isCommand(room string, line chat.Line, moved bool) bool {
-	if line.Command == "" || l.State.Child(room) != nil {
+	if line.Command == "" || l.State.Child(room) != nil || !l.State.MaySay(room) {
 		return false
 	}
 	if line.From < l.progress(room).history {

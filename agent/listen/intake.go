@@ -214,6 +214,9 @@ func changes(said, struck string) (pairs []string) {
 
 // wakes reports whether lines that were heard in a room together are owed an answer.
 func (l *Listener) wakes(room string, heard []chat.Line) bool {
+	if !l.State.MaySay(room) {
+		return false
+	}
 	for _, line := range heard {
 		if l.State.Waking(room, line.Hash) || l.State.FromParent(room, line) {
 			return true
@@ -257,7 +260,7 @@ func (l *Listener) commitEntries(in *intake) error {
 		} else {
 			in.quota -= llm.Weight(entry.shown)
 		}
-		grants, images := lookup.Named(l.Store, l.State, entry.heard, in.quota/message.WeightPicture)
+		grants, images := lookup.Named(l.Home, l.Store, l.State, entry.heard, in.quota/message.WeightPicture)
 		in.quota -= len(images) * message.WeightPicture
 		entry.event.Images = images
 		out = append(out, part.Record{Event: entry.event, Texts: []part.Body{entry.body}})

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"time"
 
+	"lethe"
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/part"
@@ -24,6 +25,7 @@ import (
 	"lethe/compactor/recall"
 	"lethe/internal/durable"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -150,8 +152,9 @@ const firstHeard = 20
 // Listen takes in new lines, and runs the commands that stand further behind. It
 // reports whether a room holds more.
 func (l *Listener) Listen() (more bool, err error) {
-	more, err = l.readRooms()
-	if more && err == nil {
+	more, held, err := l.readRooms()
+	isBehind := more || held
+	if isBehind && err == nil {
 		_, err = l.PollCommands(false)
 	}
 	return more, err
@@ -159,10 +162,11 @@ func (l *Listener) Listen() (more bool, err error) {
 
 // readRooms takes in the lines since the last look, room by room, each in the
 // order of its file. It reports whether a room holds more: a flood becomes at most
-// compactor.MaxEntries entries before the next model call.
-func (l *Listener) readRooms() (more bool, err error) {
+// compactor.MaxEntries entries before the next model call. Lines of rooms that other people read than the rooms of the
+// turn are held back until its end.
+func (l *Listener) readRooms() (more, held bool, err error) {
 	if err := l.FollowLinks(); err != nil {
-		return false, err
+		return false, false, err
 	}
 	rooms, news := l.Joined(), 0
 	for _, room := range rooms {
@@ -176,9 +180,16 @@ func (l *Listener) readRooms() (more bool, err error) {
 		if progress.size == l.cursor(room).Offset && progress.read.Same(look) {
 			continue
 		}
+		if l.State.Holds(room) {
+			held = true
+			if err := l.resumeFor(room); err != nil {
+				return false, false, err
+			}
+			continue
+		}
 		left, err := l.readRoom(room, max(1, news))
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
 		progress.read = look
 		if left || progress.unreadable != "" {
@@ -186,7 +197,21 @@ func (l *Listener) readRooms() (more bool, err error) {
 		}
 		more = more || left
 	}
-	return more, nil
+	return more, held, nil
+}
+
+// resumeFor ends the pause of a turn for which the lines of a room wait, once for what people have said there.
+func (l *Listener) resumeFor(room string) error {
+	progress := l.progress(room)
+	if l.State.Paused == "" || progress.resumed == progress.size {
+		return nil
+	}
+	progress.resumed = progress.size
+	batch, err := l.readLines(l.Path(room), l.cursor(room), 1<<20)
+	if err != nil || all(batch.Lines, func(line chat.Line) bool { return line.Agent }) {
+		return nil // readRoom says why
+	}
+	return l.Happen(event.Resumed{Version: lethe.Version, Why: "asked"})
 }
 
 // readLines is chat.Read. /forget is a command also when the configured reviewer says it.

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/life/event"
+	"lethe/mind"
+	"lethe/mind/audience"
 )
 
 // progress is the reading of one room: how far it came, and why it cannot go on. It ends
@@ -20,6 +23,7 @@ type progress struct {
 	scanned   scanned      // how far it was searched for commands
 	read      durable.Look // how it looked when it was read to its end
 	size      int64        // its bytes at the last look
+	resumed   int64        // its bytes when it ended a pause
 	replaced  bool         // its file is another one, or was edited, and no event says so yet
 	old       chat.Mark    // the file's end when its replacement was noticed: commands before it may have been run
 	begun     bool         // it was searched for answers of others; see findHistory
@@ -72,6 +76,10 @@ func (l *Listener) FollowLinks() error {
 	}
 	for _, room := range l.subs.rooms {
 		if r := l.State.Rooms[room]; r == nil || !r.Joined {
+			if !l.State.MayHear(room, l.Home.Readers(room)) {
+				l.cannotRead(room, errors.New("not everybody may read it who reads what "+l.ID.Name+" says"))
+				continue
+			}
 			if err := l.join(room, r == nil); err != nil {
 				return err
 			}
@@ -97,7 +105,52 @@ func (l *Listener) FollowLinks() error {
 			l.progress(room).begun = false
 		}
 	}
-	return nil
+	return l.learnReaders()
+}
+
+// closeAgain writes who may read a room into its settings, which are gone or were never at this host.
+func (l *Listener) closeAgain(room string, readers audience.Readers) {
+	about, err := chat.ReadAbout(l.Home.Dir, room)
+	about.Readers = readers
+	if err == nil {
+		err = about.Write(l.Home.Dir, room)
+	}
+	if err != nil {
+		l.Log.Warn("the settings of a room do not say who may read it", "room", room, "error", err)
+	}
+}
+
+// learnReaders records who may read the rooms that are heard, where their settings say so. By that it records the audience until somebody in people names it, or the identity
+// has a past that another audience may not read.
+func (l *Listener) learnReaders() error {
+	changed := false
+	for _, room := range l.Joined() {
+		readers, known := l.Home.Readers(room), l.State.Rooms[room].Readers
+		isLost := readers == nil && !known.Open()
+		if isLost {
+			l.closeAgain(room, known)
+		}
+		if readers == nil || slices.Equal(readers, known) {
+			continue
+		}
+		if err := l.Happen(event.Readers{Room: room, People: mind.PeopleOf(readers)}); err != nil {
+			return err
+		}
+		changed = true
+	}
+	isOpen, isGiven := l.State.Readers == nil && changed, l.State.Newborn() && l.State.Apart()
+	if !isOpen && !isGiven {
+		return nil
+	}
+	var all []audience.Readers
+	for _, room := range l.Joined() {
+		all = append(all, l.State.Rooms[room].Readers)
+	}
+	together := audience.Together(all...)
+	if audience.Same(together, l.State.Readers) {
+		return nil
+	}
+	return l.Happen(event.Audience{People: mind.PeopleOf(together)})
 }
 
 // join records a subscription. A first one begins before the last lines of the

@@ -19,7 +19,7 @@ import (
 // wakeView shows the identity to sources.
 func (l *Listener) wakeView() wake.View {
 	return wake.View{
-		Now: time.Now(), Joined: l.Joined(), Company: l.Company(),
+		Now: time.Now(), Joined: l.Speaks(), Company: l.Company(), Audience: l.State.Readers, Together: l.State.Together,
 		Fires: l.State.Fires, Wakes: l.State.Wakes, Jobs: l.State.Jobs, // the fold replaces them, and never changes one
 		Files: maps.Clone(l.State.Files), Last: l.State.LastBlob, Wishes: l.Wishes,
 	}

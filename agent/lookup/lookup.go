@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	"lethe/internal/picture"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/mind/audience"
 )
 
 // View shows an identity to its tools. The loop calls Know before each call, and nothing else while one runs.
@@ -35,6 +37,7 @@ type View struct {
 type Known struct {
 	Rooms, Company []string // that are heard; own rooms are no child's
 	Work           string   // the room where a child's work comes from
+	Audience       audience.Readers
 	Granted        map[string]bool
 	Spoken         bool                // a user has, in this turn
 	Summaries      map[blobs.Hash]bool // originals whose summaries the prompt shows
@@ -52,6 +55,11 @@ func (b *View) Joined() []string { return b.now.Load().Rooms }
 func (b *View) Join(room string) (string, error) {
 	if slices.Contains(b.Joined(), room) {
 		return fmt.Sprintf("You hear room %s already.", room), nil
+	}
+	_, err := os.Stat(b.Home.Room(room))
+	isUnknown := err != nil && b.Home.Apart() // it is refused as a room that is not for the identity
+	if isUnknown || !b.Home.Readers(room).MayRead(b.now.Load().Audience) {
+		return "", fmt.Errorf("%w; name another room", home.ErrHear)
 	}
 	if err := b.Home.Subscribe(b.Identity, room); err != nil {
 		return "", err
@@ -119,7 +127,8 @@ func (b *View) Blob(ref string) (found blobs.Blob, short string, err error) {
 		return found, short, err
 	}
 	isGiven := b.Owns(found) || b.now.Load().Granted[found.Hash.String()]
-	if !isGiven && !b.mayOpen(found.Life) {
+	isOpen := isGiven || b.mayOpen(found.Life) && b.Home.MayRead(found, b.now.Load().Audience)
+	if !isOpen {
 		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
 	}
 	return found, short, nil
@@ -201,8 +210,11 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 const maxImages = 8
 
 // Named finds the blobs of other lives that users name, and files of agents that their senders name: naming one gives
-// the identity the right to open it. It returns at most so many pictures that the identity may open.
-func Named(store *blobs.Store, s *mind.State, lines []chat.Line, most int) (granted []event.Grant, images []string) {
+// the identity the right to open it, unless somebody in its audience may not read that. It returns at most so many
+// pictures that the identity may open.
+func Named(
+	of home.Home, store *blobs.Store, s *mind.State, lines []chat.Line, most int,
+) (granted []event.Grant, images []string) {
 	for _, l := range lines {
 		bound := min(most, len(images)+maxImages)
 		for _, short := range blobs.Mentions(l.Text) {
@@ -212,6 +224,9 @@ func Named(store *blobs.Store, s *mind.State, lines []chat.Line, most int) (gran
 			f, _ := blobs.ParseFile(b.Gist)
 			mayName := !l.Agent || known || f.From == l.Name
 			if err != nil || !mayName {
+				continue
+			}
+			if !known && !of.MayRead(b, s.Readers) {
 				continue
 			}
 			if !known {

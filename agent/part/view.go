@@ -154,16 +154,31 @@ func (v *View) Joined() []string {
 	return out
 }
 
-// Company returns the rooms that are heard, without the rooms of the identity's children: to a child every line is
-// work.
+// Speaks returns the rooms in which the identity may speak: those that are heard, and that nobody reads who is not in
+// its audience.
+func (v *View) Speaks() []string {
+	return slices.DeleteFunc(v.Joined(), func(room string) bool { return !v.State.MaySay(room) })
+}
+
+// Company returns the rooms in which it may speak, without the rooms of the identity's children: to a child every line
+// is work.
 func (v *View) Company() []string {
-	return slices.DeleteFunc(v.Joined(), func(room string) bool { return v.State.Child(room) != nil })
+	return slices.DeleteFunc(v.Speaks(), func(room string) bool { return v.State.Child(room) != nil })
+}
+
+// Mentioned returns rooms that the same people read, and the rooms for notices of those of them whom a text mentions.
+func (v *View) Mentioned(text string, rooms ...string) []string {
+	readers := v.State.RoomReaders(rooms[0])
+	notices := slices.DeleteFunc(slices.Clone(v.Notify), func(notices string) bool {
+		return !readers.Has(chat.Notified(notices))
+	})
+	return chat.Notify(notices, text, rooms...)
 }
 
 // Audience returns the rooms for a final text: all that wait for it and are still heard. A child's room of work counts
 // as heard.
 func (v *View) Audience() []string {
-	joined := v.Joined()
+	joined := v.Speaks()
 	if v.State.Works() {
 		joined = append(joined, v.State.Task.Room)
 	}

@@ -89,7 +89,7 @@ func (c *Config) Parse(name string, data []byte, joined []string, own bool) (tri
 		return t, fmt.Errorf("watch = %q: Lethe itself writes there, so that each line would be a reason for the next. "+
 			"Watch a workspace, or what is outside of the home", t.Watch)
 	case !own && !heard:
-		return t, c.Identity.MayHear(t.Room)
+		return t, c.Home.MayHear(c.Identity, t.Room)
 	case !own:
 		return t, nil
 	case t.Mail != "":

@@ -73,6 +73,11 @@ func (r *Review) Due(v View) (commits []Commit, next time.Time, err error) {
 		r.Log.Warn("what is to be reviewed cannot be read", "of", r.Of.Name, "error", err)
 		return nil, next, nil
 	}
+	if !state.Witnesses().MayRead(v.Audience) {
+		r.Log.Warn("it may not be reviewed: those who read the reviewer may not read all that it hears", "of", r.Of.Name,
+			"readers", v.Audience.String())
+		return nil, next, nil
+	}
 	seen, _ := strconv.Atoi(strings.TrimPrefix(fired.Seen, "e")) // 0 at first
 	text, last := reviewOf(state, seen)
 	if last-seen >= reviewEntries {

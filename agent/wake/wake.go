@@ -18,12 +18,13 @@ import (
 	"lethe/blobs"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/mind/audience"
 )
 
 // View is the part of a mind that sources look at, as of a moment. It shares nothing that changes.
 type View struct {
 	Now     time.Time
-	Joined  []string               // rooms that the identity hears
+	Joined  []string               // rooms that the identity hears and may speak in
 	Company []string               // the same without rooms of children
 	Fires   map[string]mind.Firing // the newest firing of each signer
 	Wakes   []mind.Wake            // lines that woke it and are unanswered
@@ -31,15 +32,21 @@ type View struct {
 	Jobs    []mind.Job             // those whose end is not recorded
 	Last    blobs.Hash             // the newest blob of the life
 	Wishes  []home.Wish            // of people, that are not obeyed yet
+
+	Audience audience.Readers // of the identity
+
+	Together func(room, other string) bool // whether the same people read two rooms
 }
 
-// HeardFor returns room if it is still heard, otherwise any room that is, otherwise "".
+// HeardFor returns room if it is still heard, otherwise any room that is and that the same people read, otherwise "".
 func (v View) HeardFor(room string) string {
-	switch {
-	case slices.Contains(v.Joined, room):
+	if slices.Contains(v.Joined, room) {
 		return room
-	case len(v.Joined) > 0:
-		return v.Joined[0]
+	}
+	for _, other := range v.Joined {
+		if v.Together(room, other) {
+			return other
+		}
 	}
 	return ""
 }

@@ -63,6 +63,24 @@ type Left struct {
 	Room string `life:"room,must"`
 }
 
+// People are the readers of something. A name * is everybody.
+type People struct {
+	Names  []string `life:"reader"`
+	Nobody bool     `life:"nobody=yes"` // Names is empty
+}
+
+// Readers records who may read a room, as its people say.
+type Readers struct {
+	Room string `life:"room,must"`
+	People
+}
+
+// Audience records who may read what the identity says: its own look at its rooms, or the word of the person By.
+type Audience struct {
+	By string `life:"by,opt"`
+	People
+}
+
 // Passage is a range of a room, and the room's cursor behind it.
 type Passage struct {
 	Room   string `life:"room,must"`
@@ -373,7 +391,7 @@ func init() {
 	for _, e := range []Event{
 		Boot{}, Joined{}, Left{}, Inbound{}, Asked{}, Run{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{},
 		Note{}, Hint{}, Error{}, Paused{}, Model{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{},
-		Sealed{}, Moved{}, Received{}, Erased{}, Labelled{}, Adopted{}, Shelved{},
+		Sealed{}, Moved{}, Received{}, Erased{}, Labelled{}, Adopted{}, Shelved{}, Readers{}, Audience{},
 	} {
 		t := reflect.TypeOf(e)
 		kinds[kind(t)] = t

@@ -231,7 +231,11 @@ func about(page *frame, w http.ResponseWriter, r *http.Request) error {
 	if !slices.Contains(chat.All(page.Dir), room) {
 		return fmt.Errorf("find room %.80q: %w", room, home.ErrNotFound)
 	}
-	a := chat.About{Title: r.FormValue("title"), Archived: r.FormValue("archived") != ""}
+	a, err := chat.ReadAbout(page.Dir, room)
+	if err != nil {
+		return err
+	}
+	a.Title, a.Archived = r.FormValue("title"), r.FormValue("archived") != ""
 	if err := a.Write(page.Dir, room); err != nil {
 		return err
 	}

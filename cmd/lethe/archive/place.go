@@ -22,6 +22,7 @@ import (
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/mind/audience"
 )
 
 // ReadOptions say what becomes of the life.
@@ -380,6 +381,10 @@ func (i *importer) rooms() (records []journal.Record, err error) {
 		is, path := i.state.Rooms[room], chat.Path(i.home.Dir, room)
 		if !is.Joined {
 			continue
+		}
+		_, missing := os.Stat(path)
+		if missing == nil && !audience.Same(i.home.Readers(room), is.Readers) {
+			continue // other people read it
 		}
 		err := i.home.Subscribe(i.here, room)
 		if errors.Is(err, home.ErrHear) {

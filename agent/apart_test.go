@@ -1,0 +1,324 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/status"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
+)
+
+// readers names the people who may read a room.
+func (w *world) readers(room string, names ...string) {
+	w.Helper()
+	lethetest.Must(w, chat.About{Readers: append([]string{}, names...)}.Write(w.home.Dir, room))
+}
+
+// inbox returns the hash of the newest entry that an identity has heard, as refs show it.
+func (w *world) inbox(id home.Identity) string {
+	w.Helper()
+	heard := w.events(id, "inbound")
+	return heard[len(heard)-1].Refs[0].Hash
+}
+
+// canary is in no request of a life whose audience may not read it.
+const canary = "the heron nests in the bell tower"
+
+// private boots a life for Ann alone, which has heard the canary, and returns the hash of her line.
+func (w *world) private() (bot home.Identity, hash string) {
+	w.Helper()
+	w.readers("ann", "ann")
+	bot = w.boot("bot1", "ann")
+	r := w.run(bot)
+	w.say("ann", "ann", "between us: "+canary)
+	w.answered("ann", 1)
+	r.finish()
+	return bot, w.inbox(bot)
+}
+
+// keeps fails if a request from the n-th on holds the canary.
+func (w *world) keeps(n int) {
+	w.Helper()
+	for _, q := range w.requests()[n:] {
+		if strings.Contains(string(q.messages), canary) {
+			w.Fatalf("the canary is in a request: %s", q.messages)
+		}
+	}
+}
+
+// A stranger's hash opens no line of a private life, and no file that was sent there, and the answer is that of a hash
+// that does not exist. In a home without readers it opens both, as ever.
+func TestHashesApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, on("between us", text("well")))
+	_, hash := w.private()
+	before := len(w.requests())
+	file, err := w.store.Put(blobs.Meta{Gist: "note.txt (text/plain)"}, []byte(canary))
+	lethetest.Must(t, err)
+	w.say("ann", "ann", "[document note.txt hash="+file.String()[:16]+"]")
+	bot := w.boot("bot2", "dev")
+	r := w.run(bot)
+	w.model.Push(
+		on("show", calls("UNCOMPACT", `{"hash":"`+hash+`"}`, "READ_FILE", `{"path":"hash=`+file.String()[:16]+`"}`,
+			"UNCOMPACT", `{"hash":"0123456789abcdef"}`)),
+		always("no"))
+	r.ask("show me hash=" + hash + " and hash=" + file.String()[:16])
+	r.finish()
+	w.keeps(before)
+	equal(t, "grants", len(w.events(bot, "grant")), 0)
+	results := w.results(bot)
+	unknown := strings.ReplaceAll(results[2].text, "0123456789abcdef", hash)
+	equal(t, "refusal", results[0].text, unknown)
+}
+
+// What everybody in the audience may read is opened: a line of the group, for one of its members.
+func TestHashesOfTheGroup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, on("boiler", text("well")))
+	w.readers("house", "ann", "ben")
+	group := w.boot("group", "house")
+	r := w.run(group)
+	w.say("house", "ben", "the boiler is mended")
+	w.answered("house", 1)
+	r.finish()
+	hash := w.inbox(group)
+	w.readers("ann", "ann")
+	bot := w.boot("bot1", "ann")
+	r = w.run(bot)
+	w.model.Push(on("show", calls("UNCOMPACT", `{"hash":"`+hash+`"}`)), always("here"))
+	w.say("ann", "ann", "show me hash="+hash)
+	w.answered("ann", 1)
+	r.finish()
+	contains(t, w.results(bot)[0].text, "the boiler is mended")
+}
+
+// JOIN, a trigger and a client do not take a life into a room that somebody in its audience may not read, and a room
+// that does not exist is refused in the same words. Nor does a link by hand.
+func TestJoinApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, on("come", calls("JOIN", `{"room":"ann"}`, "JOIN", `{"room":"nowhere"}`, "JOIN", `{"room":"open"}`)),
+		always("well"))
+	w.readers("ann", "ann")
+	w.say("ann", "ann", canary)
+	w.say("open", "bob", "hello")
+	bot := w.boot("bot2", "dev")
+	r := w.run(bot)
+	r.ask("come, join ann")
+	w.trigger(bot, "brief.toml", "every = \"1s\"\nroom = \"ann\"\nsay = \"tick\"\n")
+	lethetest.Must(t, chat.Subscribe(bot.Subs(), w.home.Chats(), "ann"))
+	w.shows(bot, "the link is trouble", func(s status.Status) bool {
+		return strings.Contains(strings.Join(s.Trouble, ";"), "room ann cannot be read: not everybody may read it")
+	})
+	w.ask("dev", "and now")
+	lethetest.Must(t, chat.Unsubscribe(bot.Subs(), "ann"))
+	w.shows(bot, "the trigger is trouble", func(s status.Status) bool {
+		return strings.Contains(strings.Join(s.Trouble, ";"), "trigger brief: have bot2 hear room ann")
+	})
+	if err := w.home.Subscribe(bot, "ann"); !errors.Is(err, home.ErrHear) {
+		t.Error(err)
+	}
+	r.finish()
+	w.keeps(0)
+	results := w.results(bot)
+	equal(t, "refusal", results[0].text, strings.ReplaceAll(results[1].text, "nowhere", "ann"))
+	equal(t, "what is open", results[2].status, "ok")
+}
+
+// A private life hears a group that its person reads, answers nothing there, obeys nobody there, and says nothing there.
+func TestGroupIsHeardOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, on("come", calls("JOIN", `{"room":"house"}`)),
+		on("tell", calls("SAY", `{"room":"house","message":"`+canary+`"}`)), always("well"))
+	w.readers("house", "ann", "ben")
+	w.say("house", "ben", "hello")
+	bot, _ := w.private()
+	r := w.run(bot)
+	w.say("ann", "ann", "come, join house")
+	w.answered("ann", 2)
+	w.say("house", "ben", "the boiler is mended", "/status")
+	r.settled()
+	w.say("ann", "ann", "tell the house")
+	w.answered("ann", 3)
+	r.finish()
+	equalSlices(t, "heard", w.heard(bot, "house"), []string{"hello", "the boiler is mended", "/status"})
+	equal(t, "lines of bot1 in house", strings.Contains(w.read(w.path("house")), "AGENT:bot1"), false)
+	equal(t, "audience", w.fold(bot).Readers.String(), "ann")
+}
+
+// The audience is in the log. Nobody but people changes it.
+func TestAudience(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("well"))
+	w.conf.People = []string{"ann"}
+	w.readers("house", "ann", "ben")
+	bot := w.boot("bot1", "house")
+	r := w.run(bot)
+	w.say("house", "ben", "/audience ben cem")
+	w.answered("house", 1)
+	equal(t, "audience", w.fold(bot).Readers.String(), "ann, ben")
+	w.say("house", "ann", "/audience ann ben cem")
+	w.answered("house", 2)
+	r.finish()
+	equal(t, "audience", w.fold(bot).Readers.String(), "ann, ben, cem")
+	w.has(bot, 1, "audience", "by", "ann")
+}
+
+// Lines of two private rooms that come at once open a turn each, and each answer stands in its own room alone. So do
+// those that come in the middle of a turn.
+func TestTurnsApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, on("what is in my will", text("the house")), on("when is the party", text("in May")), always("well"))
+	for _, room := range []string{"ann", "ben", "cem"} {
+		w.readers(room, room)
+	}
+	bot := w.boot("bot", "ann", "ben", "cem")
+	w.say("ann", "ann", "what is in my will?")
+	w.say("ben", "ben", "when is the party?")
+	r := w.run(bot)
+	w.answered("ann", 1)
+	w.answered("ben", 1)
+	r.finish()
+	equalSlices(t, "ann", w.said("ann"), []string{"the house"})
+	equalSlices(t, "ben", w.said("ben"), []string{"in May"})
+	for _, reply := range w.events(bot, "reply") {
+		if rooms := reply.All("post"); len(rooms) > 1 {
+			t.Errorf("one answer stands in %v", rooms)
+		}
+	}
+	contains(t, string(w.requests()[1].messages), "when is the party")
+	if strings.Contains(string(w.requests()[0].messages), "when is the party") {
+		t.Error("a line of Ben's joined Ann's turn")
+	}
+}
+
+// What comes from other readers while a tool runs waits for the end of the turn.
+func TestLineDuringAnothersTurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, on("list", calls("BASH", `{"command":"until test -e go; do sleep 0.01; done"}`)), always("well"))
+	w.readers("ann", "ann")
+	w.readers("house", "ann", "cem")
+	bot := w.boot("bot", "ann", "house")
+	r := w.run(bot)
+	w.say("house", "cem", "list the files")
+	r.waitFor("acting", "BASH")
+	w.say("ann", "ann", "my canary: "+canary)
+	w.write(w.own(bot, "workspace/go"), "")
+	w.answered("house", 1)
+	w.answered("ann", 1)
+	r.finish()
+	equal(t, "answers in house", len(w.said("house")), 1)
+	for _, q := range w.requests()[:2] {
+		if strings.Contains(string(q.messages), canary) {
+			t.Error("it joined the turn")
+		}
+	}
+}
+
+// A turn that is paused holds other rooms back, and a person who speaks there ends the pause.
+func TestPausedTurnApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "hello", Times: 1, Status: 402}, always("well"))
+	w.readers("ann", "ann")
+	w.readers("ben", "ben")
+	bot := w.boot("bot", "ann", "ben")
+	r := w.run(bot)
+	w.say("ann", "ann", "hello")
+	w.until(bot, 1, "paused")
+	w.say("ben", "ben", "good evening")
+	w.answered("ben", 1)
+	r.finish()
+	equal(t, "answers to ann", slices.Contains(w.said("ann"), "well"), true)
+}
+
+// A child has its parent's audience.
+func TestChildApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, who("bot1-", "look", calls("JOIN", `{"room":"ben"}`)), who("bot1-", "", text("done")),
+		who("", "start", calls("SPAWN", `{"brief":"look around","tools":["JOIN"]}`)), always("well"))
+	w.readers("ben", "ben")
+	w.say("ben", "ben", canary)
+	w.readers("ann", "ann")
+	bot := w.boot("bot1", "ann")
+	s := w.supervise(bot)
+	w.say("ann", "ann", "start")
+	w.answered("ann", 2)
+	s.end()
+	w.keeps(0)
+	all, err := w.home.List()
+	lethetest.Must(t, err)
+	for _, id := range all {
+		equal(t, "audience of "+id.Name, w.fold(id).Readers.String(), "ann")
+	}
+}
+
+// A fork of a private life hears no room of others.
+func TestForkApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("well"))
+	bot, _ := w.private()
+	then := w.at(bot, home.Moment{})
+	_, _, err := home.Fork(w.home, w.store, bot, then, home.BootOptions{Name: "eve", Rooms: []string{"dev"}})
+	if !errors.Is(err, home.ErrHear) {
+		t.Fatalf("forked: %v", err)
+	}
+	fork, _ := w.fork(bot, home.Moment{}, "eve")
+	equal(t, "audience of the fork", w.fold(fork).Readers.String(), "ann")
+	before := len(w.requests())
+	r := w.run(fork)
+	lethetest.Must(t, chat.Subscribe(fork.Subs(), w.home.Chats(), "dev"))
+	w.until(fork, 1, "joined")
+	w.say("dev", "bob", "what did ann say?")
+	r.settled()
+	r.stop()
+	equal(t, "requests", len(w.requests()), before)
+}
+
+// A home whose settings of rooms are gone keeps its rooms closed.
+func TestSettingsOfARoomAreLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("well"))
+	bot, _ := w.private()
+	lethetest.Must(t, os.Remove(w.home.Chats()+"/ann.toml"))
+	w.run(bot).finish()
+	equal(t, "readers", w.home.Readers("ann").String(), "ann")
+	w.write(w.home.Chats()+"/ann.toml", "reader = [\"ann\"]\n")
+	equal(t, "readers by settings that make no sense", w.home.Readers("ann").String(), "nobody")
+}
+
+// Nothing changes in a life without readers.
+func TestWithoutReaders(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t, always("well"))
+	r.ask("hello")
+	r.finish()
+	for _, kind := range []string{"readers", "audience"} {
+		equal(t, kind, len(w.events(id, kind)), 0)
+	}
+}
+
+// A reviewer gets no text of a life when somebody reads the reviewer's room who may not read all rooms of the life.
+func TestReviewApart(t *testing.T) {
+	t.Parallel()
+	w, ada, eve := reviewed(t)
+	logged := w.listen()
+	w.readers("dev", "ann")
+	a, e := w.runBoth(ada, eve, time.Millisecond)
+	w.talkOf(a, 0, 5)
+	w.eventually("it is refused", func() bool { return logged.count("it may not be reviewed") > 0 })
+	equal(t, "reviews", len(w.events(eve, "fired")), 0)
+	e.stop()
+	w.readers(home.ReviewRoom("ada"), "ann")
+	e = w.run(eve, func(c *Config) { c.Reviews, c.reviewEvery = ada, time.Millisecond })
+	w.talkOf(a, 5, 1)
+	w.until(eve, 1, "fired")
+	a.stop()
+	e.stop()
+}
