@@ -14,6 +14,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
+	"lethe/mind"
 )
 
 // readers names the people who may read a room.
@@ -321,4 +322,58 @@ func TestReviewApart(t *testing.T) {
 	w.until(eve, 1, "fired")
 	a.stop()
 	e.stop()
+}
+
+// In a life with private rooms of several people what has faded says its room, no original mixes rooms, and a pin of
+// Ann's stands in requests of turns that answer her alone. A person's edit of the list keeps it.
+func TestRoomsInOneLife(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("I will."))
+	w.readers("ann", "ann")
+	w.readers("house", "ann", "ben")
+	bot := w.boot("bot", "ann", "house")
+	r := w.run(bot)
+	const promise = "Never tell anybody that the heron nests in the bell tower."
+	for i := range 4 {
+		w.say("ann", "ann", promise+" "+remark(i, 60))
+		w.answered("ann", i+1)
+		w.say("house", "ben", "Always lock the gate at ten. "+remark(10+i, 60))
+		w.answered("house", i+1)
+	}
+	r.settled()
+	lethetest.Must(t, home.Ask(bot, home.WishCompact))
+	w.until(bot, 1, "epoch", "why", byPerson)
+	r.settled()
+	state := w.fold(bot)
+	if len(state.Faded) < 3 {
+		t.Fatalf("ranges that have faded: %d", len(state.Faded))
+	}
+	for _, faded := range state.Faded {
+		text := w.original(faded.Original.Short)
+		ofAnn, ofHouse := strings.Contains(text, "room=ann"), strings.Contains(text, "room=house")
+		if ofAnn && ofHouse {
+			t.Errorf("%s mixes rooms", faded.Name())
+		}
+		if ofAnn && !strings.HasPrefix(faded.Original.Gist, "(ann) ") {
+			t.Errorf("the gist is %q", faded.Original.Gist)
+		}
+	}
+	pin := slices.IndexFunc(state.Pins, func(p mind.Pin) bool { return p.Room == "ann" })
+	if pin < 0 {
+		t.Fatalf("pins: %v", state.Pins)
+	}
+	w.say("house", "ben", "what do you know?")
+	w.answered("house", 5)
+	past := string(w.newest().first)
+	contains(t, past, "private to room ann")
+	equal(t, "the pin in the group's request", strings.Contains(w.newest().last, "heron"), false)
+	equal(t, "the pin in what all turns share", strings.Contains(past[strings.LastIndex(past, "◆ pins"):], "heron"), false)
+	w.say("ann", "ann", "what do you know?")
+	w.answered("ann", 5)
+	contains(t, w.newest().last, state.Pins[pin].Text)
+	r.finish()
+	view := w.own(bot, home.ContextFile)
+	w.write(view, strings.Replace(w.read(view), "◆ pins\n", "◆ pins\n- a person's own\n", 1))
+	w.run(bot).finish()
+	equal(t, "pins behind an edit", len(w.fold(bot).Pins), len(state.Pins)+1)
 }

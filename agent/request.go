@@ -26,12 +26,17 @@ func (t *thinker) request() llm.Request {
 // contextTokens estimates the next request.
 func (t *thinker) contextTokens() int { return t.rendering.Tokens(t.State, t.tail(), t.estimate) }
 
-// tail is the last message in the classic order; "" in the default one.
+// tail is the last message: the pins for the readers of this turn, and in the classic order MEMORY and LIFE; "" without
+// both.
 func (t *thinker) tail() string {
-	if t.State.Stable.Params.Order != mind.OrderTail {
-		return ""
+	tail := ""
+	if t.State.Stable.Params.Order == mind.OrderTail {
+		tail = t.frame().Tail(t.State.Stable)
 	}
-	return t.frame().Tail(t.State.Stable)
+	if confided := t.State.Confided(); confided != "" {
+		tail = strings.TrimSpace(confided + "\n" + tail)
+	}
+	return tail
 }
 
 // limit is the largest request in tokens, its answer included.

@@ -64,7 +64,7 @@ func (c *caller) spawn(call string, asked tools.Child) (string, error) {
 			return "", err
 		}
 	}
-	id, err := c.begets().Boot(child, asked, c.modelOf(asked), c.State.Pins)
+	id, err := c.begets().Boot(child, asked, c.modelOf(asked), c.State.PinsFor(c.State.TurnRoom()))
 	if err != nil {
 		return "", err
 	}

@@ -150,5 +150,15 @@ type Fade struct {
 	stays     int    // how many swaps have left it live
 }
 
+// rooms returns the rooms of a chunk.
+func (f Fade) rooms() (rooms []string) {
+	for _, u := range f.units {
+		if u.Room != "" && !slices.Contains(rooms, u.Room) {
+			rooms = append(rooms, u.Room)
+		}
+	}
+	return rooms
+}
+
 // unread reports whether a chunk has no summary yet, nor a gist.
 func (f Fade) unread() bool { return f.Gist == "" }

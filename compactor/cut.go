@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,10 +54,16 @@ func stretches(units []unit) [][]unit {
 	})
 }
 
-// runs cuts units where their numbers do not follow on each other, and around quiet turns, which need no summary. Quiet
-// turns together smaller than aloneChunk stay, since they would part the turns around them.
-func runs(units []unit) [][]unit {
+// runs cuts units where their numbers do not follow on each other, where they are of rooms that are not together, and
+// around quiet turns, which need no summary. Quiet turns together smaller than aloneChunk stay, since they would part
+// the turns around them.
+func runs(units []unit, together func(room, other string) bool) [][]unit {
 	all, apart := turns(units), map[int]bool{}
+	rooms, room := map[int]string{}, ""
+	for _, u := range units {
+		room = cmp.Or(u.Room, room)
+		rooms[u.N] = room
+	}
 	for _, of := range cutBehind(all, func(i int) bool { return quiet(all[i]) != quiet(all[i+1]) }) {
 		stretch := slices.Concat(of...)
 		for _, u := range stretch {
@@ -65,7 +72,7 @@ func runs(units []unit) [][]unit {
 	}
 	return cutBehind(units, func(i int) bool {
 		n, next := units[i].N, units[i+1].N
-		return next != n+1 || apart[n] != apart[next]
+		return next != n+1 || apart[n] != apart[next] || !together(rooms[n], rooms[next])
 	})
 }
 

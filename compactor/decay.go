@@ -14,6 +14,7 @@ import (
 // gists, cards, and cards of cards.
 type swap struct {
 	mind.Context
+	apart bool         // the life knows private rooms: what fades says its room
 	fresh map[int]bool // by their first entries, the ranges that this swap makes
 	epoch int          // that is to come
 	set   Settings

@@ -86,13 +86,17 @@ func Plan(state *mind.State, in Input) (job Job, ok bool) {
 	job = Job{in: in, notes: strings.TrimSpace(state.Stable.Notes() + "\n" + in.Tail), fixed: fixed}
 	context := mind.Context{Faded: slices.Clone(state.Faded), Live: slices.Clone(state.Live[:len(all)])}
 	job.request = mind.State{Stable: state.Stable, Context: context}
+	job.request.Rooms = map[string]*mind.Room{}
+	for name, room := range state.Rooms {
+		job.request.Rooms[name] = &mind.Room{Readers: room.Readers}
+	}
 	live := map[int]*mind.Entry{}
 	for _, u := range units {
 		live[u.N] = u.Entry
 	}
 	job.kept = stillValid(in.Kept, live)
 	units = slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return live[u.N] == nil })
-	job.runs = runs(units)
+	job.runs = runs(units, state.Together)
 	return job, true
 }
 

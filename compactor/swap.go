@@ -44,7 +44,7 @@ func Swap(state *mind.State, fades []Fade, set Settings, meter Meter, put Put, r
 		Context: mind.Context{
 			Faded: slices.Clone(state.Faded), Pins: slices.Clone(state.Pins), Live: state.Live, Overtaken: map[string]int{},
 		},
-		fresh: map[int]bool{}, epoch: state.Epoch + 1, set: set, meter: meter, put: put, read: read,
+		apart: state.Apart(), fresh: map[int]bool{}, epoch: state.Epoch + 1, set: set, meter: meter, put: put, read: read,
 	}
 	maps.Copy(sw.Overtaken, state.Overtaken)
 	live := map[int]*mind.Entry{}
@@ -190,6 +190,12 @@ func (sw *swap) fade(chunk Fade) error {
 		original.WriteString(u.Original(sw.read))
 	}
 	about := blobs.Meta{Gist: chunk.Gist}
+	if rooms := chunk.rooms(); sw.apart && len(rooms) > 0 {
+		about.Gist = blobs.Gist("(" + strings.Join(rooms, ", ") + ") " + chunk.Gist)
+		for i := range chunk.pins {
+			chunk.pins[i].Room = rooms[0] // the others have the same readers
+		}
+	}
 	if !chunk.Mechanical { // that has only words of the original
 		about.Summary = blobs.Unescape(chunk.Summary)
 	}

@@ -84,7 +84,7 @@ const (
 // wire. Of a range to be cut every one is listed, with fewer words when there are many.
 func (j Job) list(b *strings.Builder, units []unit, all bool) {
 	var list [][]unit
-	for _, run := range runs(units) {
+	for _, run := range runs(units, j.request.Together) {
 		list = append(list, pieces(run, j.in.Settings.maxChunk())...)
 	}
 	words := firstWords

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"slices"
+	"strings"
 
 	"lethe/life/event"
 	"lethe/mind/audience"
@@ -51,4 +52,45 @@ func (s *State) Witnesses() audience.Readers {
 		all = append(all, room.Readers)
 	}
 	return audience.Common(all...)
+}
+
+// isWithheld reports whether a pin does not stand in the beginning of requests, which all turns share: not everybody in
+// the audience may read it.
+func (s *State) isWithheld(pin Pin) bool {
+	return pin.Room != "" && !s.RoomReaders(pin.Room).MayRead(s.Readers)
+}
+
+// shownPins returns the pins for the beginning of requests.
+func (s *State) shownPins() (pins []Pin) {
+	for _, pin := range s.Pins {
+		if s.isWithheld(pin) {
+			pin = pin.withheld()
+		}
+		if !slices.Contains(pins, pin) { // two of the same entries
+			pins = append(pins, pin)
+		}
+	}
+	return pins
+}
+
+// PinsFor returns the pins that everybody who reads a room may read.
+func (s *State) PinsFor(room string) []Pin {
+	return without(s.Pins, func(pin Pin) bool { return !s.MayTell(room, pin.Room) })
+}
+
+// MayTell reports whether everybody who reads a room may read what was said in some rooms.
+func (s *State) MayTell(room string, of ...string) bool {
+	return !slices.ContainsFunc(of, func(other string) bool {
+		return other != "" && !s.RoomReaders(other).MayRead(s.RoomReaders(room))
+	})
+}
+
+// Confided renders the pins that are withheld, and that the readers of this turn's answer may read; "" without any.
+func (s *State) Confided() string {
+	answered := slices.Concat(s.Waiting, s.Peers)
+	if len(answered) == 0 {
+		return ""
+	}
+	pins := without(s.PinsFor(answered[0]), func(pin Pin) bool { return !s.isWithheld(pin) })
+	return strings.TrimSpace(pinsText(pins))
 }

@@ -54,14 +54,21 @@ type Pin struct {
 	Text   string `json:"text"`             // one line, escaped
 	Weight int    `json:"weight,omitempty"` // if there are too many pins, light ones go first
 	Epoch  int    `json:"epoch,omitempty"`  // the first epoch with this pin
+	Room   string `json:"room,omitempty"`   // where it was said, in a life that knows private rooms
 }
 
 const pinsHeader = "◆ pins"
+
+// withheld is the pin in requests of a life whose audience may not read it.
+func (p Pin) withheld() Pin { return Pin{From: p.From, To: p.To, Text: "private to room " + p.Room} }
 
 // String renders a pin as a line of the past and of context.md.
 func (p Pin) String() string {
 	if p.From == 0 {
 		return "- " + p.Text
+	}
+	if p.Room != "" {
+		return fmt.Sprintf("- e%d..e%d (%s): %s", p.From, p.To, p.Room, p.Text)
 	}
 	return fmt.Sprintf("- e%d..e%d: %s", p.From, p.To, p.Text)
 }
@@ -171,21 +178,25 @@ func (c Context) settled(next int) int {
 // readPins reads the list of pins as a person edited it. A line that the list had keeps
 // its entries, weight and epoch; a new line is the person's own pin.
 func (c Context) readPins(body string) []Pin {
-	known := map[string]Pin{}
+	known := map[string][]Pin{}
 	for _, pin := range c.Pins {
-		known[pin.String()] = pin
+		withheld := pin.withheld().String()
+		known[withheld] = append(known[withheld], pin)
+		known[pin.String()] = []Pin{pin}
 	}
 	pins := []Pin{}
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)
-		pin, ok := known[line]
+		kept, ok := known[line]
 		if !ok {
 			text := listMark().ReplaceAllString(line, "")
 			text = strings.Clone(text) // the original would hold the whole file in memory
-			pin = Pin{Text: model(text), Weight: PinnedByPerson}
+			kept = []Pin{{Text: model(text), Weight: PinnedByPerson}}
 		}
-		if pin.Text != "" {
-			pins = append(pins, pin)
+		for _, pin := range kept {
+			if pin.Text != "" {
+				pins = append(pins, pin)
+			}
 		}
 	}
 	return pins

@@ -195,7 +195,7 @@ func (e *Entry) look(view []byte) error {
 // can forge one: ◆ is escaped in everything from outside.
 func (e *Entry) Header() string {
 	h := fmt.Sprintf("◆ e%d %s", e.N, e.Kind)
-	if e.Kind == Inbound {
+	if e.Kind == Inbound || e.Room != "" {
 		h += " room=" + e.Room
 	}
 	return h

@@ -81,7 +81,8 @@ func (s *State) Renew(in Inputs) {
 // default order, MEMORY and the lines of LIFE. Without lines of LIFE it names the file and the day on which the epoch
 // began.
 func (s *State) Open(memory string, life []string, began time.Time) {
-	s.Stable.Past = pastHeader + s.stillOpen(s.Context) + s.Inheritance.text() + "\n" + s.Forgotten()
+	opened := pastHeader + s.stillOpen(s.Context) + s.Inheritance.text()
+	s.Stable.Past = opened + "\n" + s.fadedText() + pinsText(s.shownPins())
 	if s.Stable.Params.Order != OrderTail {
 		s.Stable.Past += "\n" + Notes(memory, life)
 	}

@@ -12,7 +12,11 @@ import (
 
 // reply adds the entry of a reply. A final one owes its text to the rooms, and ends the turn.
 func (s *State) reply(reply event.Reply, from source) error {
-	entry, err := s.add(Entry{N: reply.N, Model: reply.Model, Refused: reply.Refused}, from)
+	answers := Entry{N: reply.N, Model: reply.Model, Refused: reply.Refused}
+	if s.Apart() {
+		answers.Room = s.TurnRoom()
+	}
+	entry, err := s.add(answers, from)
 	if err != nil {
 		return err
 	}

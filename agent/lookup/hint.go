@@ -100,6 +100,7 @@ func clipped(text string) string {
 // all hits out of sight. A passage is in sight if the live context has its longest line, in an opened original, a
 // result of RECALL or a hint, or if its summary, a pin or a line of MEMORY says as much.
 func Unseen(s *mind.State, hits []recall.Hit) []recall.Hit {
+	hits = slices.DeleteFunc(hits, func(h recall.Hit) bool { return !s.MayTell(s.TurnRoom(), h.Rooms...) })
 	if len(hits) == 0 {
 		return nil
 	}
@@ -142,8 +143,9 @@ func Compose(s *mind.State, store *blobs.Store, hits []recall.Hit) (text string,
 		}
 		named[h.Hash] = true
 		refs = append(refs, h.Hash.String())
-		if slices.ContainsFunc(s.Faded, func(r mind.Range) bool { return r.Original.Hash == h.Hash }) {
-			h.Gist = "" // it stands in sight
+		isInSight := slices.ContainsFunc(s.Faded, func(r mind.Range) bool { return r.Original.Hash == h.Hash })
+		if isInSight && !s.Apart() { // otherwise it says the room
+			h.Gist = ""
 		}
 		shown := h.Passage
 		if len(named) == 1 { // of the best also the end of its turn, or the answer to the question

@@ -28,7 +28,7 @@ func About(meta blobs.Meta) string {
 type Section struct {
 	Kind        string // inbound, reply, call, result, note or hint; "" for anything else
 	Entry, Call int    // e12 is 12, 0; e12.3 is 12, 3
-	Room        string // of inbound
+	Room        string // of inbound, and of what answers it, where the life knows private rooms
 	Tool        string // of a call and its result
 	Source      string // the agent that it was adopted from; such a section has the number of no entry
 	Ref         string // address of the blob with the entry or the result
@@ -110,11 +110,11 @@ func readHeader(line string) (section Section, ok bool) {
 	section = Section{Kind: words[1], Entry: entry, Call: call}
 	section.Ref, _, _ = strings.Cut(ref, " ")
 	switch section.Kind {
-	case mind.Inbound:
+	case mind.Inbound, mind.Reply:
 		section.Room = strings.TrimPrefix(words[2], "room=")
 	case "call":
 		section.Tool = words[2]
-	case mind.Reply, mind.Note, mind.Hint, "result":
+	case mind.Note, mind.Hint, "result":
 	default:
 		section.Kind = ""
 	}
