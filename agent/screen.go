@@ -28,7 +28,8 @@ func (a *Agent) show(state, tool string) {
 		ContextTokens: a.thinker.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.thinker.limit(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 		Beside: status.Beside{
-			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.thinker.silence(),
+			Audience: a.view.State.Readers,
+			Trouble:  a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.thinker.silence(),
 			Triggers: a.listener.Triggers.Status(), Budget: a.thinker.wallet.Shown(a.view.ID.Name, a.view.Zone),
 			Children: len(a.view.State.Working()), Questions: a.questions(), Jobs: a.runningJobs(),
 		},

@@ -58,12 +58,25 @@ func (a About) Write(home, room string) error {
 	var text bytes.Buffer
 	err := toml.NewEncoder(&text).Encode(a)
 	if err == nil {
+		err = durable.MkdirAll(Dir(home), 0o700)
+	}
+	if err == nil {
 		err = durable.WriteFile(aboutPath(home, room), text.Bytes(), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("write about room %s: %w", room, err)
 	}
 	return nil
+}
+
+// Describe changes the title of a room, and whether lists leave it out. Settings that cannot be read stay.
+func Describe(home, room, title string, archived bool) error {
+	about, err := ReadAbout(home, room)
+	if err != nil {
+		return err
+	}
+	about.Title, about.Archived = title, archived
+	return about.Write(home, room)
 }
 
 // title makes a title of any text: one line of at most maxTitle runes that is safe on a screen.

@@ -54,7 +54,7 @@ func Fork(
 	}
 	for _, room := range o.Rooms {
 		if !f.Witnesses().MayRead(home.Readers(room)) {
-			return id, nil, of.refused(room)
+			return id, nil, of.Refused(room)
 		}
 	}
 	o.Soul, o.fork = string(soul.Body), f

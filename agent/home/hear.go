@@ -23,12 +23,13 @@ func (id Identity) MayHear(room string) error {
 	case !chat.ValidRoom(room):
 		return fmt.Errorf("%q is not the name of a room", room)
 	case room == ReviewRoom(id.Name), chat.ForNotices(room):
-		return id.refused(room)
+		return id.Refused(room)
 	}
 	return nil
 }
 
-func (id Identity) refused(room string) error {
+// Refused is the error for a room that an identity may not hear, whether there is one or not.
+func (id Identity) Refused(room string) error {
 	return fmt.Errorf("have %s hear room %s: %w; name another room", id.Name, room, ErrHear)
 }
 
@@ -47,7 +48,7 @@ func (h Home) MayHear(id Identity, room string) error {
 		return err
 	}
 	if !state.MayHear(room, readers) {
-		return id.refused(room)
+		return id.Refused(room)
 	}
 	return nil
 }
@@ -84,21 +85,8 @@ func (h Home) closedTo(of audience.Readers) (rooms []string) {
 // Apart reports whether people have named readers for a room.
 func (h Home) Apart() bool { return len(h.closedTo(nil)) > 0 }
 
-// Audience returns the people who may read what an identity says: as its life says, or, before it lives, those of the
-// rooms that it is to hear.
-func (h Home) Audience(id Identity) (audience.Readers, error) {
-	if !h.Apart() {
-		return nil, nil
-	}
-	if _, err := os.Stat(id.LIFE()); err == nil {
-		state, err := h.fold(id)
-		if err != nil {
-			return nil, err
-		}
-		if !state.Newborn() {
-			return state.Readers, nil
-		}
-	}
+// HeardBy returns the people who may read a room that an identity hears.
+func (h Home) HeardBy(id Identity) (audience.Readers, error) {
 	rooms, err := chat.Rooms(id.Subs())
 	var all []audience.Readers
 	for _, room := range rooms {

@@ -314,7 +314,7 @@ func (h *Host) hearing(id home.Identity) listen.Hearing {
 func (h *Host) settingsOf(id home.Identity) (config.Settings, error) {
 	settings := h.settings
 	settings.Tools.Workspace = cmp.Or(h.options.Workspace, settings.Tools.Workspace)
-	heardBy, err := h.home.Audience(id)
+	heardBy, err := h.home.HeardBy(id)
 	owners := audience.Readers(append(settings.Deciders(), settings.UserName()))
 	if err != nil || !h.home.Apart() || owners.MayRead(heardBy) {
 		return settings, err

@@ -56,10 +56,8 @@ func (b *View) Join(room string) (string, error) {
 	if slices.Contains(b.Joined(), room) {
 		return fmt.Sprintf("You hear room %s already.", room), nil
 	}
-	_, err := os.Stat(b.Home.Room(room))
-	isUnknown := err != nil && b.Home.Apart() // it is refused as a room that is not for the identity
-	if isUnknown || !b.Home.Readers(room).MayRead(b.now.Load().Audience) {
-		return "", fmt.Errorf("%w; name another room", home.ErrHear)
+	if _, err := os.Stat(b.Home.Room(room)); err != nil && b.Home.Apart() { // nobody may learn which rooms there are
+		return "", b.Identity.Refused(room)
 	}
 	if err := b.Home.Subscribe(b.Identity, room); err != nil {
 		return "", err

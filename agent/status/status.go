@@ -20,6 +20,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/secret/shape"
+	"lethe/mind/audience"
 )
 
 // States of an identity.
@@ -72,8 +73,9 @@ type Status struct {
 
 // Beside lists work beside the talk, and matters that need somebody.
 type Beside struct {
-	Trouble  []string `json:"trouble,omitempty"`  // a line for each room that cannot be used and trigger that does not run
-	Warnings []string `json:"warnings,omitempty"` // what weakens the promises where it runs
+	Audience audience.Readers `json:"audience,omitempty"` // who may read what it says; missing: everybody
+	Trouble  []string         `json:"trouble,omitempty"`  // a line for each room that cannot be used and trigger that does not run
+	Warnings []string         `json:"warnings,omitempty"` // what weakens the promises where it runs
 	// SilentSince is since when no piece of the model's answer has come, once that
 	// is 20 seconds ago.
 	SilentSince time.Time     `json:"silent_since,omitzero"`
@@ -184,6 +186,9 @@ func (s Beside) Brief(now time.Time) (parts []string) {
 		case n > 1:
 			parts = append(parts, fmt.Sprintf("%d %s", n, more))
 		}
+	}
+	if !s.Audience.Open() {
+		parts = append(parts, "for "+s.Audience.String())
 	}
 	count(len(s.Questions), "question", "questions")
 	count(len(s.Jobs), "job", "jobs")

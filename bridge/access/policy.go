@@ -131,6 +131,15 @@ func (p *Policy) Rules() (Rules, error) {
 // User reports whether a user is listed.
 func (r Rules) User(id string) bool { return find(r.Users, id) != nil }
 
+// Called returns the name that the owner gave a user, or else the id, and whether the user is listed.
+func (r Rules) Called(id string) (name string, listed bool) {
+	who := find(r.Users, id)
+	if who == nil {
+		return id, false
+	}
+	return cmp.Or(who.Name, id), true
+}
+
 // Chat reports whether a group or channel is listed.
 func (r Rules) Chat(id string) bool { return find(r.Chats, id) != nil }
 

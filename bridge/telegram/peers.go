@@ -14,10 +14,12 @@ import (
 	"sync"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/mind/audience"
 )
 
 // facts is chats.json. Moved are the groups that became supergroups, new id to old. The old one
@@ -144,13 +146,25 @@ func peerOf(chatID string, topic int, rules access.Rules) (key string) {
 	return chatID
 }
 
-// room returns the room of a peer: the room that came with its permission, or the default.
+// room returns the room of a peer: the room that came with its permission, or the default. A person who may not read
+// that has a room alone.
 func (s *session) room(peer string, rules access.Rules) string {
-	room := rules.Room(peer, !strings.HasPrefix(peer, "-"))
-	if chat.ValidRoom(room) { // a person may have edited the file
+	private := !strings.HasPrefix(peer, "-")
+	room := rules.Room(peer, private)
+	if !chat.ValidRoom(room) { // a person may have edited the file
+		room = s.cfg.Room
+	}
+	name, isListed := rules.Called(peer)
+	in := home.Home{Dir: s.cfg.Home}
+	if !private || !isListed || in.Readers(room).Has(name) {
 		return room
 	}
-	return s.cfg.Room
+	room = Name + "-" + peer
+	if only := (audience.Readers{name}); !audience.Same(in.Readers(room), only) {
+		err := chat.About{Title: name, Readers: only}.Write(in.Dir, room)
+		s.hub.LocalTrouble("close the room of a private chat", err)
+	}
+	return room
 }
 
 // wanted lists the peers that should be delivered to, by key, with their rooms: every listed group, topic and

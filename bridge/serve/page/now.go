@@ -231,12 +231,7 @@ func about(page *frame, w http.ResponseWriter, r *http.Request) error {
 	if !slices.Contains(chat.All(page.Dir), room) {
 		return fmt.Errorf("find room %.80q: %w", room, home.ErrNotFound)
 	}
-	a, err := chat.ReadAbout(page.Dir, room)
-	if err != nil {
-		return err
-	}
-	a.Title, a.Archived = r.FormValue("title"), r.FormValue("archived") != ""
-	if err := a.Write(page.Dir, room); err != nil {
+	if err := chat.Describe(page.Dir, room, r.FormValue("title"), r.FormValue("archived") != ""); err != nil {
 		return err
 	}
 	return page.done(w, r, "?room="+url.QueryEscape(room)+"#rooms")

@@ -31,6 +31,8 @@ import (
 	"lethe/agent/tools"
 	"lethe/agent/tools/skills"
 	"lethe/bridge"
+	"lethe/bridge/access"
+	"lethe/bridge/telegram"
 	"lethe/cmd/lethe/console"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
@@ -204,6 +206,7 @@ func (x Exam) home(dir string) {
 		}
 	}
 	x.git(dir)
+	x.privateChats(dir)
 	if name := x.Settings.DefaultIdentity; name != "" && len(all) > 0 { // otherwise the first run boots it
 		_, err := x.Home.Find(name)
 		x.check(err, "identity", "lethe run --name "+name, "%s is the default one", name)
@@ -219,6 +222,26 @@ func (x Exam) home(dir string) {
 		for _, trouble := range agent.Trouble {
 			x.warn(true, "identity", "lethe agents", "%s: %s", agent.Name, trouble)
 		}
+	}
+}
+
+// privateChats warns of private chats that share a room.
+func (x Exam) privateChats(dir string) {
+	rules, err := (&access.Policy{Dir: filepath.Join(dir, "bridges", telegram.Name)}).Rules()
+	if err != nil { // the bridge says so
+		return
+	}
+	sharing := map[string][]string{}
+	for _, person := range rules.Users {
+		name, _ := rules.Called(person.ID)
+		if room := cmp.Or(person.Room, config.DefaultRoom); x.Home.Readers(room).Has(name) {
+			sharing[room] = append(sharing[room], name)
+		}
+	}
+	for _, room := range slices.Sorted(maps.Keys(sharing)) {
+		names := sharing[room]
+		x.warn(len(names) > 1, "rooms", "lethe bridge telegram allow --room ROOM ID NAME",
+			"the private chats of %s share room %s: each reads the answers to the others", strings.Join(names, ", "), room)
 	}
 }
 
