@@ -377,3 +377,82 @@ func TestRoomsInOneLife(t *testing.T) {
 	w.run(bot).finish()
 	equal(t, "pins behind an edit", len(w.fold(bot).Pins), len(state.Pins)+1)
 }
+
+// Lives of Ann, of Ben, of their group and one that anybody hears are asked for each other's words by every way that a
+// model has, before and behind a compaction. No request and no text of a life holds what its audience may not
+// read, and what may pass does.
+func TestCanaries(t *testing.T) {
+	t.Parallel()
+	tries := []string{"JOIN", `{"room":"ann"}`, "JOIN", `{"room":"ben"}`, "JOIN", `{"room":"house"}`,
+		"READ_FILE", `{"path":"rooms/ann.md"}`, "READ_FILE", `{"path":"rooms/ben.md"}`, "READ_FILE", `{"path":"rooms/house.md"}`,
+		"RECALL", `{"query":"canary"}`, "SPAWN", `{"brief":"attack, too","tools":["JOIN","READ_FILE"]}`}
+	child := slices.Clone(tries[:12])
+	attack := &rehearsal.Answer{}
+	w := newWorld(t, rehearsal.Step{Contains: "attack, too", Times: -1, Answer: calls(child...)},
+		rehearsal.Step{Contains: "attack now", Times: -1, Answer: attack}, always("I will keep it."))
+	w.readers("ann", "ann")
+	w.readers("ben", "ben")
+	w.readers("house", "ann", "ben")
+	rooms := map[string]string{"anna": "ann", "bena": "ben", "group": "house", "stranger": "dev"}
+	mayRead := map[string][]string{"anna": {"ann", "house"}, "bena": {"ben", "house"}, "group": {"house"}, "stranger": nil}
+	lives := map[string]home.Identity{}
+	for name, room := range rooms {
+		lives[name] = w.boot(name, room)
+		r := w.run(lives[name])
+		person := map[string]string{"ann": "ann", "ben": "ben", "house": "ann", "dev": "eve"}[room]
+		for i := range 4 {
+			w.say(room, person, "keep this: canary-of-"+room+" "+remark(i, 40))
+			w.answered(room, i+1)
+		}
+		r.finish()
+		if name != "stranger" {
+			tries = append(tries, "UNCOMPACT", `{"hash":"`+w.inbox(lives[name])+`"}`, "READ_FILE", `{"path":"hash=`+w.inbox(lives[name])+`"}`)
+		}
+	}
+	*attack = *calls(tries...)
+	named := ""
+	for i := 0; i < len(tries); i++ {
+		if _, hash, ok := strings.Cut(tries[i], `{"hash":"`); ok {
+			named += " hash=" + strings.TrimSuffix(hash, `"}`)
+		}
+	}
+	for round := range 2 {
+		for name, room := range rooms {
+			id, s := lives[name], w.supervise(lives[name])
+			answers := len(w.lines(room))
+			w.say(room, "ann", "attack now"+named)
+			w.eventually(name+" has ended its turn", func() bool {
+				state := w.fold(id)
+				busy := state.Owes || len(state.Waiting)+len(state.Outbox)+len(state.Working()) > 0
+				return len(w.lines(room)) > answers+1 && !busy
+			})
+			lethetest.Must(t, home.Ask(id, home.WishCompact))
+			w.until(id, round+1, "epoch", "why", byPerson)
+			s.end()
+		}
+	}
+	passed := map[string]bool{}
+	told := func(name, text string) {
+		for _, room := range []string{"ann", "ben", "house"} {
+			if !strings.Contains(text, "canary-of-"+room) {
+				continue
+			}
+			if passed[name+" "+room] = true; !slices.Contains(mayRead[name], room) {
+				t.Errorf("%s has the canary of %s", name, room)
+			}
+		}
+	}
+	for name, id := range lives {
+		for _, e := range w.life(id) {
+			for i := range e.Refs {
+				told(name, w.body(e, i))
+			}
+		}
+		for _, q := range w.requests() {
+			if strings.Contains(string(q.first), "You are "+name) {
+				told(name, string(q.messages))
+			}
+		}
+	}
+	equal(t, "what passed", len(passed), 5)
+}

@@ -26,6 +26,7 @@ import (
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/mind/audience"
 )
 
 func TestMain(m *testing.M) {
@@ -683,4 +684,27 @@ func FuzzDecrypt(f *testing.F) {
 			_, _ = io.Copy(io.Discard, plain)
 		}
 	})
+}
+
+// A life that is imported hears no room of its rooms' names that other people read; in a new one it keeps its readers.
+func TestImportApart(t *testing.T) {
+	t.Parallel()
+	a, b, ada := worlds(t)
+	a.held(ada, func(held *journal.Journal) {
+		ann := mind.PeopleOf(audience.Readers{"ann"})
+		lethetest.Must(t, held.Commit(journal.Record{Event: event.Readers{Room: "dev", People: ann}}))
+		lethetest.Must(t, held.Commit(journal.Record{Event: event.Audience{People: ann}}))
+	})
+	a.live(ada, 1)
+	archive := a.export(ada, WriteOptions{Copy: true})
+	c := newWorld(t)
+	b.boot("bea") // hears another dev
+	for w, want := range map[*world]int{b: 0, c: 1} {
+		got, err := w.read(archive, ReadOptions{Restore: true})
+		lethetest.Must(t, err)
+		rooms, err := chat.Rooms(got.Identity.Subs())
+		if lethetest.Must(t, err); len(rooms) != want || w.state(got.Identity).Readers.String() != "ann" {
+			t.Errorf("it hears %v, want %d rooms", rooms, want)
+		}
+	}
 }
