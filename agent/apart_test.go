@@ -316,6 +316,9 @@ func TestReviewApart(t *testing.T) {
 	w.eventually("it is refused", func() bool { return logged.count("it may not be reviewed") > 0 })
 	equal(t, "reviews", len(w.events(eve, "fired")), 0)
 	e.stop()
+	if _, _, err := e.agent.caller.reach.Blob(w.inbox(ada)); err == nil {
+		t.Error("the reviewer opens a line")
+	}
 	w.readers(home.ReviewRoom("ada"), "ann")
 	e = w.run(eve, func(c *Config) { c.Reviews, c.reviewEvery = ada, time.Millisecond })
 	w.talkOf(a, 5, 1)
