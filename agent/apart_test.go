@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -145,6 +146,7 @@ func TestGroupIsHeardOnly(t *testing.T) {
 	w.say("ann", "ann", "come, join house")
 	w.answered("ann", 2)
 	w.say("house", "ben", "the boiler is mended", "/status")
+	w.eventually("it has heard the group", func() bool { return len(w.heard(bot, "house")) == 3 })
 	r.settled()
 	w.say("ann", "ann", "tell the house")
 	w.answered("ann", 3)
@@ -152,9 +154,10 @@ func TestGroupIsHeardOnly(t *testing.T) {
 	equalSlices(t, "heard", w.heard(bot, "house"), []string{"hello", "the boiler is mended", "/status"})
 	equal(t, "lines of bot1 in house", strings.Contains(w.read(w.path("house")), "AGENT:bot1"), false)
 	equal(t, "audience", w.fold(bot).Readers.String(), "ann")
+	w.has(bot, 5, "reply") // one to the canary, a call and an answer to each order
 }
 
-// The audience is in the log. Nobody but people changes it.
+// The audience is in the log. Nobody but people changes it, from the first line on, and nothing changes it back.
 func TestAudience(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, always("well"))
@@ -163,10 +166,15 @@ func TestAudience(t *testing.T) {
 	bot := w.boot("bot1", "house")
 	r := w.run(bot)
 	w.say("house", "ben", "/audience ben cem")
-	w.answered("house", 1)
+	equal(t, "answer to ben", w.answered("house", 1), "Only ann may name my audience.")
 	equal(t, "audience", w.fold(bot).Readers.String(), "ann, ben")
+	w.has(bot, 0, "audience", "by", "ben")
 	w.say("house", "ann", "/audience ann ben cem")
 	w.answered("house", 2)
+	r = r.again()
+	w.readers("house", "ann", "ben", "dan")
+	w.say("house", "ben", "hello")
+	w.answered("house", 3)
 	r.finish()
 	equal(t, "audience", w.fold(bot).Readers.String(), "ann, ben, cem")
 	w.has(bot, 1, "audience", "by", "ann")
@@ -334,11 +342,12 @@ func TestRoomsInOneLife(t *testing.T) {
 	w := newWorld(t, always("I will."))
 	w.readers("ann", "ann")
 	w.readers("house", "ann", "ben")
+	w.conf.Recall.HintTime = time.Minute
 	bot := w.boot("bot", "ann", "house")
 	r := w.run(bot)
 	const promise = "Never tell anybody that the heron nests in the bell tower."
 	for i := range 4 {
-		w.say("ann", "ann", promise+" "+remark(i, 60))
+		w.say("ann", "ann", promise+" "+remark(i, 60), fmt.Sprintf("the code of lighthouse keeper %d is 7431", i))
 		w.answered("ann", i+1)
 		w.say("house", "ben", "Always lock the gate at ten. "+remark(10+i, 60))
 		w.answered("house", i+1)
@@ -374,6 +383,16 @@ func TestRoomsInOneLife(t *testing.T) {
 	w.say("ann", "ann", "what do you know?")
 	w.answered("ann", 5)
 	contains(t, w.newest().last, state.Pins[pin].Text)
+	r.indexed()
+	w.say("house", "ben", "what was the code of the lighthouse keeper?")
+	w.answered("house", 6)
+	equal(t, "hints at Ann's words in the group's turn", w.hintsAt(bot, "7431"), 0)
+	w.say("ann", "ann", "what was the code of the lighthouse keeper?")
+	w.answered("ann", 6)
+	if w.hintsAt(bot, "7431") == 0 {
+		t.Error("no hint in Ann's turn")
+	}
+	contains(t, w.newest().last, "gist=(ann) ")
 	r.finish()
 	view := w.own(bot, home.ContextFile)
 	w.write(view, strings.Replace(w.read(view), "◆ pins\n", "◆ pins\n- a person's own\n", 1))

@@ -30,8 +30,12 @@ func (s *State) Apart() bool {
 	return !s.Readers.Open()
 }
 
-// Newborn reports whether the identity has no past yet. The rooms that it hears then are given to it.
-func (s *State) Newborn() bool { return s.Usage.Replies == 0 && len(s.Ancestors) == 0 }
+// Newborn reports whether the identity has no past yet, and nobody has named its audience. The rooms that it hears then
+// are given to it.
+func (s *State) Newborn() bool {
+	hasPast := s.Usage.Replies > 0 || len(s.Ancestors) > 0
+	return !hasPast && !s.Named
+}
 
 // MayHear reports whether the lines of a room with these readers may reach the identity: everybody in its audience may
 // read them, or the room is given to it.

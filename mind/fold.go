@@ -65,7 +65,7 @@ func (s *State) apply(ev event.Event, from source) error {
 	case event.Readers:
 		s.room(ev.Room).Readers = readersOf(ev.People)
 	case event.Audience:
-		s.Readers = readersOf(ev.People)
+		s.Readers, s.Named = readersOf(ev.People), ev.By != ""
 	case event.Inbound:
 		return s.inbound(ev, from)
 	case event.Asked:

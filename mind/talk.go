@@ -77,6 +77,8 @@ type Talk struct {
 	Outbox []Post           `json:"outbox,omitempty"` // in the order of posting
 	// Readers are the identity's audience: the people who may read what it says.
 	Readers audience.Readers `json:"audience,omitzero"`
+	// Named is set where a person has named them.
+	Named bool `json:"named,omitempty"`
 }
 
 // room returns the named room, and makes it if it is new.
