@@ -371,7 +371,8 @@ func (c *caller) begun() (pending pendingCall, begun bool, err error) {
 // known copies all that a call may know.
 func (c *caller) known() lookup.Known {
 	known := lookup.Known{
-		Rooms: c.Joined(), Company: c.Company(), Audience: c.State.Readers, Granted: maps.Clone(c.State.Grants), Spoken: c.State.Spoken,
+		Rooms: c.Joined(), Company: c.Company(), Audience: c.State.Readers,
+		Granted: maps.Clone(c.State.Grants), Spoken: c.State.Spoken,
 		Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(c.State.Overtaken),
 		Page: max(minPage, min(c.thinker.estimate.Chars(c.thinker.window().Page()), c.share)),
 	}

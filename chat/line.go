@@ -212,8 +212,8 @@ func takesRange(arg string) bool {
 func takesWord(arg string) bool { return arg != "" && !strings.ContainsFunc(arg, unicode.IsSpace) }
 
 // Command reads a command to the daemon: a user's line that consists of "/stop", "/status", "/jobs", "/budget …",
-// "/audience …", "/forget eA..eB" or "/model NAME". It ignores white space at the end, which phones add. It returns the name without
-// its slash, or "" if the line is not a command.
+// "/audience …", "/forget eA..eB" or "/model NAME". It ignores white space at the end, which phones add. It returns the
+// name without its slash, or "" if the line is not a command.
 func Command(line Line) (name, arg string) {
 	text, ok := strings.CutPrefix(strings.TrimRight(line.Text, " \t\r\n"), "/")
 	if line.Agent || !ok {

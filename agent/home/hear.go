@@ -33,8 +33,8 @@ func (id Identity) Refused(room string) error {
 	return fmt.Errorf("have %s hear room %s: %w; name another room", id.Name, room, ErrHear)
 }
 
-// MayHear is Identity.MayHear, and refuses, in the same words, a room that not everybody in the audience of the identity
-// may read. An identity that is being made may hear any.
+// MayHear is Identity.MayHear, and refuses, in the same words, a room that not everybody in the audience of the
+// identity may read. An identity that is being made may hear any.
 func (h Home) MayHear(id Identity, room string) error {
 	if err := id.MayHear(room); err != nil {
 		return err

@@ -26,11 +26,12 @@ func private(t *testing.T, settings string) (*Host, home.Identity) {
 // A life that others than its owner hear shares no directory with another life, and its commands are confined.
 func TestWorkspaceApart(t *testing.T) {
 	shared := t.TempDir()
-	h, bot := private(t, "people = [\"owner\"]\nuser = \"owner\"\n[tools]\nbash = \"trusted\"\nworkspace = \""+shared+"\"\n")
+	h, bot := private(t, "people = [\"owner\"]\nuser = \"owner\"\n[tools]\nbash = \"trusted\"\nworkspace = \""+shared+"\"\n"+
+		"roots = [\""+t.TempDir()+"\"]\n")
 	got, err := h.config(bot)
 	lethetest.Must(t, err)
-	if got.Tools.Workspace != "" || got.Tools.Bash == tools.BashTrusted {
-		t.Errorf("it works in %q, with a shell that is %s", got.Tools.Workspace, got.Tools.Bash)
+	if got.Tools.Workspace != "" || got.Tools.ExtraRoots != nil || got.Tools.Bash == tools.BashTrusted {
+		t.Errorf("it works in %q and %q, with a shell that is %s", got.Tools.Workspace, got.Tools.ExtraRoots, got.Tools.Bash)
 	}
 	lethetest.Must(t, chat.About{Readers: []string{"owner"}}.Write(h.home.Dir, "mine"))
 	mine, err := h.Boot(home.BootOptions{Name: "bot2", Rooms: []string{"mine"}})

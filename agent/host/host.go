@@ -315,7 +315,7 @@ func (h *Host) settingsOf(id home.Identity) (config.Settings, error) {
 	settings := h.settings
 	settings.Tools.Workspace = cmp.Or(h.options.Workspace, settings.Tools.Workspace)
 	heardBy, err := h.home.HeardBy(id)
-	owners := audience.Readers(append(settings.Deciders(), settings.UserName()))
+	owners := audience.Readers(slices.Concat(settings.Deciders(), []string{settings.UserName()}))
 	if err != nil || !h.home.Apart() || owners.MayRead(heardBy) {
 		return settings, err
 	}

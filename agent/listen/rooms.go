@@ -120,8 +120,8 @@ func (l *Listener) closeAgain(room string, readers audience.Readers) {
 	}
 }
 
-// learnReaders records who may read the rooms that are heard, where their settings say so. By that it records the audience until somebody in people names it, or the identity
-// has a past that another audience may not read.
+// learnReaders records who may read the rooms that are heard, where their settings say so. By that it records the
+// audience, until somebody in people names it, or the identity has a past that another audience may not read.
 func (l *Listener) learnReaders() error {
 	changed := false
 	for _, room := range l.Joined() {
