@@ -190,6 +190,8 @@ func TestEveryKind(t *testing.T) {
 		log.Append(event.Line(now, event.Sealed{Size: 1, Root: "r", Key: "k", Sig: "s"})),
 		log.Append(event.Line(now, event.Erased{Why: "erased"})),
 		log.Append(event.Line(now, event.Labelled{Label: "before"})),
+		log.Append(event.Line(now, event.Readers{Room: "dev", People: event.People{Names: []string{"ann"}}})),
+		log.Append(event.Line(now, event.Audience{People: event.People{Names: []string{"ann"}}})),
 		log.Append(event.Line(now, event.Adopted{Agent: "codex", Session: "s", Entries: 1}, to(original))),
 		log.Append(event.Line(now, event.Shelved{Agents: []string{"codex"}, Sessions: 1}, to(hint))),
 		log.Close()))
