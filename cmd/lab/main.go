@@ -261,9 +261,9 @@ func (p *program) vitalsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vitals",
 		Short: "Measure what must not get worse unseen, in five minutes",
-		Long: `Vitals measures the size of the code, the cost of a day on each shape of log, recall, a sample of kills
-and power losses, and a round beside the bare client's, and prints them as Markdown tables that a note can hold.
-Let nothing else run meanwhile. It needs the tree of Lethe and Go; your identities and your keys are not touched.`,
+		Long: `Vitals measures the size of the code, the cost of a day on each shape of log, recall, the evidence before a
+reader, a sample of kills and power losses, and a round beside the bare client's,
+and prints them as Markdown tables that a note can hold. Let nothing else run meanwhile. It needs the tree of Lethe and Go; your identities and your keys are not touched.`,
 		Example: `  go run ./cmd/lab vitals --data DIR_OF_LOCOMO > vitals.md
   go run ./cmd/lab vitals --only cost,size`,
 		Args: cobra.NoArgs,
@@ -294,7 +294,7 @@ Let nothing else run meanwhile. It needs the tree of Lethe and Go; your identiti
 	flags := cmd.Flags()
 	flags.StringVar(&o.Tree, "tree", ".", "`DIR` of the tree of Lethe")
 	flags.StringVar(&home, "home", "", "`DIR` on the disk that counts (default $LETHE_HOME, or ~/.lethe)")
-	flags.StringVar(&o.Data, "data", "", "`DIR` with conversations of LoCoMo, for recall")
+	flags.StringVar(&o.Data, "data", "", "`DIR` with conversations of LoCoMo, for recall and evidence")
 	flags.StringSliceVar(&o.Only, "only", nil, "`SECTIONS`: "+strings.Join(vitals.Sections(), ", "))
 	return cmd
 }

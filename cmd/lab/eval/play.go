@@ -88,6 +88,7 @@ type stage struct {
 	config  agent.Config
 	watcher *chat.Watcher
 	room    string // path of the room's file
+	forks   int    // that were asked
 }
 
 // newStage boots an identity that hears one room.
@@ -177,6 +178,7 @@ func (s *stage) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	heard := strings.TrimSuffix(filepath.Base(s.room), ".md")
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -186,7 +188,7 @@ func (s *stage) rest(ctx context.Context) error {
 		case err != nil: // not written yet
 		case now.State == status.Paused:
 			return fmt.Errorf("the identity paused: %s", now.Error)
-		case now.State == status.Idle && len(now.Answering) == 0 && now.Heard[room] == end.Size() && !now.Compacting:
+		case now.State == status.Idle && len(now.Answering) == 0 && now.Heard[heard] >= end.Size() && !now.Compacting:
 			return nil
 		}
 		if time.Now().After(deadline) {

@@ -130,9 +130,9 @@ func (r *run) swap(fades []compactor.Fade, set compactor.Settings, why string) e
 func (r *run) Ask(_ context.Context, a compactor.Ask) (string, error) {
 	var messages []rehearsal.Message
 	for _, m := range a.Messages {
-		messages = append(messages, wire(m))
+		messages = append(messages, Wire(m))
 	}
-	answer, ok := rehearsal.Task(messages, summaryRatio)
+	answer, ok := rehearsal.Task(messages, SummaryRatio)
 	if !ok {
 		return "", fmt.Errorf("%w: the request asks for no task", compactor.ErrGarbage)
 	}

@@ -198,8 +198,8 @@ const (
 	Mechanical = "mechanical"
 )
 
-// summaryRatio is how long a summary is, as a share of its source.
-const summaryRatio = 0.12
+// SummaryRatio is how long a summary is, as a share of its source.
+const SummaryRatio = 0.12
 
 // Default returns the options that an agent runs with by default.
 func Default() Options {

@@ -79,7 +79,7 @@ func (r Report) String() string {
 		o.Limit,
 		o.Compactor,
 		o.Target,
-		summaryRatio,
+		SummaryRatio,
 		o.Model,
 	)
 	row("history", "%d tokens, %d lines", r.History.Tokens, r.History.Lines)
@@ -153,7 +153,7 @@ func newPrompt(s mind.Stable, messages []mind.Message) *prompt {
 	params, _ := json.Marshal(s.Params) // plain fields: cannot fail
 	p := beginPrompt(string(params), string(s.Tools))
 	for _, m := range messages {
-		p.Add(wire(m))
+		p.Add(Wire(m))
 	}
 	return p
 }
@@ -163,8 +163,8 @@ func weightOf(s mind.Stable, messages ...mind.Message) int {
 	return llm.Request{Tools: []byte(s.Tools), Messages: messages}.Weight()
 }
 
-// wire is a message as the offline model takes it.
-func wire(m mind.Message) rehearsal.Message {
+// Wire is a message as the offline model takes it.
+func Wire(m mind.Message) rehearsal.Message {
 	text := m.Content.String()
 	out := rehearsal.Message{Role: m.Role, Content: &text, ToolCallID: m.CallID}
 	if m.Reasoning != "" {

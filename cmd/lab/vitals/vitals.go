@@ -37,6 +37,7 @@ var sections = []struct {
 	{"size", "Size, in tokens without tests", sizes},
 	{"cost", "Cost of a day, USD for a million tokens of history", cost},
 	{"recall", "Recall, of all questions", recalled},
+	{"evidence", "Lines that answer a question, in the request of a scripted reader after so many calls", evidence},
 	{"crash", "Kills and power losses, a sample", crashes},
 	{"bench", "A round, memory and turns, beside the bare client (six)", benched},
 }
