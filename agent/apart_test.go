@@ -341,7 +341,8 @@ func TestReviewApart(t *testing.T) {
 // Ann's stands in requests of turns that answer her alone. A person's edit of the list keeps it.
 func TestRoomsInOneLife(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, always("I will."))
+	w := newWorld(t, who("bot-", "", text("done")), on("get a helper", calls("SPAWN", `{"brief":"look around"}`)),
+		always("I will."))
 	w.readers("ann", "ann")
 	w.readers("house", "ann", "ben")
 	w.conf.Recall.HintTime = time.Minute
@@ -398,8 +399,23 @@ func TestRoomsInOneLife(t *testing.T) {
 	r.finish()
 	view := w.own(bot, home.ContextFile)
 	w.write(view, strings.Replace(w.read(view), "◆ pins\n", "◆ pins\n- a person's own\n", 1))
-	w.run(bot).finish()
-	equal(t, "pins behind an edit", len(w.fold(bot).Pins), len(state.Pins)+1)
+	s := w.supervise(bot)
+	w.say("house", "ben", "get a helper")
+	w.answered("house", 8)
+	s.end()
+	pins := w.fold(bot).Pins
+	equal(t, "pins behind an edit", len(pins), len(state.Pins)+1)
+	for _, pin := range state.Pins {
+		if !slices.Contains(pins, pin) {
+			t.Errorf("the edit lost %v", pin)
+		}
+	}
+	child := w.child()
+	for _, pin := range w.fold(child).Pins {
+		if strings.Contains(pin.Text, "heron") {
+			t.Errorf("the helper of the group is told %v", pin)
+		}
+	}
 }
 
 // Lives of Ann, of Ben, of their group and one that anybody hears are asked for each other's words by every way that a
