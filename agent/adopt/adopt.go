@@ -132,7 +132,7 @@ type Options struct {
 	Parent func(id string) string
 	// Skip reports whether a piece is passed over, since it has not changed.
 	Skip func(Piece) bool
-	// Progress is called before each piece with the bytes read so far and those of the whole store.
+	// Progress is called before each piece that is read, with the bytes read so far and those of all these pieces.
 	Progress func(done, of int64)
 }
 
@@ -196,18 +196,20 @@ func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Opt
 	defer out.report.sort()
 	var done, total int64
 	for _, piece := range pieces {
-		total += piece.Size
+		if !piece.unchanged {
+			total += piece.Size
+		}
 	}
 	for _, piece := range pieces {
-		if options.Progress != nil {
-			options.Progress(done, total)
-		}
-		done += piece.Size
 		out.listed[stem(piece.Path)], out.listed[threadOf(piece.Path)] = true, true
 		if piece.unchanged {
 			out.report.Unchanged++
 			continue
 		}
+		if options.Progress != nil {
+			options.Progress(done, total)
+		}
+		done += piece.Size
 		out.begin(piece)
 		switch piece.kind {
 		case memory:

@@ -23,7 +23,8 @@ func newAdoptCommand(app *cli.App) *cobra.Command {
 		Long: `Adopt lists what other agents keep on this machine: sessions, their span and size, and
 what it does not understand. With a SOURCE it makes that a part of an identity's past,
 faded: no model is asked. Again, it adopts what is new; what was erased stays away.
-The identity must not run. With --dry-run nothing is written.
+The identity must not run; --watch waits until it has stopped, and goes on adopting, since
+other agents delete. With --dry-run nothing is written.
 
 A SOURCE is the name of an agent, or NAME=PATH for a store elsewhere or an export:
 ` + strings.Join(names, ", ") + ".",
@@ -44,5 +45,7 @@ A SOURCE is the name of an agent, or NAME=PATH for a store elsewhere or an expor
 	flags.StringVar(&options.As, "as", "", "the identity `NAME`; else the default one")
 	flags.StringVar(&options.Since, "since", "", "only what was said since this `DATE`: 2026-05-01")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "read the sources, and report")
+	flags.DurationVar(&options.Watch, "watch", 0, "go on, with a pause of so much `TIME` between two runs; else 10m")
+	flags.Lookup("watch").NoOptDefVal = "10m"
 	return cmd
 }

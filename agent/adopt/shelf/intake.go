@@ -192,6 +192,7 @@ func (in *intake) flush(whole *adopt.Piece) error {
 		line.Size, line.Changed = whole.Size, whole.Changed
 	}
 	in.taken.Adopted++
+	in.taken.Made = append(in.taken.Made, ref.Gist)
 	in.taken.Added += now.entries
 	in.keep(line, blobs.Ref{Hash: ref.Short, Gist: ref.Gist})
 	return in.add(journal.Record{Event: line, Stored: append(now.pictures, ref)}, now.body.Len())

@@ -109,6 +109,8 @@ type Taken struct {
 	// Struck counts the secrets that were struck out; Places names the first three.
 	Struck int      `json:"struck"`
 	Places []string `json:"places"`
+	// Made has the gist of each original.
+	Made []string `json:"-"`
 }
 
 // Take lays down what is new in a store, without entries from before since, if it is not zero. After an error what was

@@ -13,7 +13,9 @@ import (
 
 	"lethe/agent/adopt"
 	"lethe/agent/adopt/shelf"
+	"lethe/agent/home"
 	"lethe/agent/journal"
+	"lethe/blobs"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
@@ -24,12 +26,17 @@ type Options struct {
 	As     string // the name of an identity; "" for the default one
 	Since  string // a day
 	DryRun bool
+	Watch  time.Duration // the pause between two runs, at least a second; 0 for one run
 }
 
 // Look reads sources, or whatever there is on this machine, and shows it.
 func Look(ctx context.Context, app *cli.App, options Options, sources []string) error {
-	if options.As != "" && len(sources) == 0 {
+	adopts := options.As != "" || options.Watch > 0
+	if adopts && len(sources) == 0 {
 		return exit.Usagef("which one? Name a SOURCE: lethe adopt --help lists them")
+	}
+	if options.Watch > 0 {
+		return exit.Usagef("--watch adopts, and --dry-run does not: leave out one of them")
 	}
 	look := reading{App: app, take: func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
 		return shelf.Look(ctx, agent, store, read)
@@ -48,45 +55,97 @@ func Look(ctx context.Context, app *cli.App, options Options, sources []string) 
 
 // Run adopts sources. What was adopted before an error stays, and is listed for the prompt.
 func Run(ctx context.Context, app *cli.App, options Options, sources []string) error {
-	var since time.Time
-	if options.Since != "" {
-		day, err := time.ParseInLocation(time.DateOnly, options.Since, time.Local)
-		if err != nil {
-			return exit.Usagef("--since is %q; it is a day, like 2026-05-01", options.Since)
-		}
-		since = day
-	}
-	id, err := app.Find(options.As)
+	into, err := find(app, options)
 	if err != nil {
 		return err
 	}
-	store, err := app.Store()
+	if options.Watch > 0 {
+		return into.watch(ctx, options.Watch, sources)
+	}
+	run, err := into.adopt(ctx, sources)
 	if err != nil {
-		return err
-	}
-	held, err := journal.Hold(app.Home, id, store, app.LogTo(app.Err))
-	if err != nil {
-		return err
-	}
-	defer held.Close()
-	laid, err := shelf.Open(held)
-	if err != nil {
-		return err
-	}
-	run := reading{App: app, take: func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
-		return laid.Take(ctx, agent, store, read, since)
-	}}
-	err = run.all(sources)
-	if err != nil && ctx.Err() == nil {
-		return err
-	}
-	if err := errors.Join(err, laid.Close()); err != nil {
 		return err
 	}
 	return app.Show(run.findings, func(out io.Writer) {
 		run.report(out, true)
-		fmt.Fprintf(out, "%s finds it: %s\n", id.Name, app.Lethe("recall %s WORDS", id.Name))
+		fmt.Fprintf(out, "%s finds it: %s\n", into.id.Name, app.Lethe("recall %s WORDS", into.id.Name))
 	})
+}
+
+// target is the identity that adopts.
+type target struct {
+	*cli.App
+	id    home.Identity
+	blobs *blobs.Store
+	since time.Time
+	quiet bool // nobody is told again what will be uploaded
+}
+
+func find(app *cli.App, options Options) (into *target, err error) {
+	into = &target{App: app}
+	if options.Since != "" {
+		into.since, err = time.ParseInLocation(time.DateOnly, options.Since, time.Local)
+		if err != nil {
+			return nil, exit.Usagef("--since is %q; it is a day, like 2026-05-01", options.Since)
+		}
+	}
+	if into.id, err = app.Find(options.As); err != nil {
+		return nil, err
+	}
+	into.blobs, err = app.Store()
+	return into, err
+}
+
+// adopt adopts sources once.
+func (into *target) adopt(ctx context.Context, sources []string) (*reading, error) {
+	held, err := journal.Hold(into.Home, into.id, into.blobs, into.LogTo(into.Err))
+	if err != nil {
+		return nil, err
+	}
+	defer held.Close()
+	laid, err := shelf.Open(held)
+	if err != nil {
+		return nil, err
+	}
+	take := func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
+		return laid.Take(ctx, agent, store, read, into.since)
+	}
+	run := &reading{App: into.App, take: take, uploads: into.Shared != nil && !into.quiet}
+	err = run.all(sources)
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	return run, errors.Join(err, laid.Close())
+}
+
+// watch adopts sources again and again until ctx ends, with a pause between, and shows each session that came. While
+// the identity runs it waits.
+func (into *target) watch(ctx context.Context, pause time.Duration, sources []string) error {
+	isWaiting := false
+	for ctx.Err() == nil {
+		run, err := into.adopt(ctx, sources)
+		_, runs := errors.AsType[*home.RunningError](err)
+		switch {
+		case runs && !isWaiting:
+			into.Note("%s runs: what is new is adopted when it has stopped", into.id.Name)
+		case runs, ctx.Err() != nil:
+		case err != nil && !into.quiet:
+			return err
+		case err != nil:
+			into.Warn("%s", cli.Plain(err))
+		default:
+			into.quiet = true
+		}
+		isWaiting = runs
+		if run != nil {
+			run.announce()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(max(pause, time.Second)):
+		}
+	}
+	return nil
 }
 
 // reading reads stores, one after the other.
@@ -94,6 +153,16 @@ type reading struct {
 	*cli.App
 	take     func(*adopt.Agent, *adopt.Store, adopt.Options) (*shelf.Taken, error)
 	findings []finding
+	uploads  bool // other hosts get what is adopted
+}
+
+// announce shows a line for each original that was made.
+func (r *reading) announce() {
+	for _, found := range r.findings {
+		for _, gist := range found.Made {
+			r.Announce(map[string]string{"agent": found.Agent, "adopted": gist}, "%s", console.OneLine(gist))
+		}
+	}
 }
 
 // finding is a store that was read.
@@ -195,6 +264,9 @@ func (r *reading) agent(agent *adopt.Agent) error {
 func (r *reading) store(agent *adopt.Agent, store *adopt.Store, options adopt.Options) (finding, error) {
 	bar := r.Progress()
 	options.Progress = func(done, of int64) {
+		if done == 0 && of > 0 && r.uploads {
+			r.Note("%s: of %s at most the texts are uploaded for the other hosts", agent.Title, console.Megabytes(of))
+		}
 		if of > 0 {
 			bar(done, of, "%s: %s of %s", agent.Title, console.Megabytes(done), console.Megabytes(of))
 		}
