@@ -1,6 +1,7 @@
 // Command lab measures Lethe: what it costs, and how well it forgets and finds again.
 // Nothing of it is in the program that users run.
 //
+//	go run ./cmd/lab again NAME
 //	go run ./cmd/lab bench --against OLD
 //	go run ./cmd/lab eval locomo DIR
 //	go run ./cmd/lab replay TRACE.jsonl
@@ -21,7 +22,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent/home"
 	"lethe/agent/host"
+	"lethe/blobs"
 	"lethe/cmd/lab/bench"
 	"lethe/cmd/lab/eval"
 	"lethe/cmd/lab/replay"
@@ -58,7 +61,7 @@ func (p *program) command() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON")
-	root.AddCommand(p.benchCommand(), p.evalCommand(), p.replayCommand(), p.vitalsCommand())
+	root.AddCommand(p.againCommand(), p.benchCommand(), p.evalCommand(), p.replayCommand(), p.vitalsCommand())
 	return root
 }
 
@@ -75,6 +78,40 @@ func (p *program) print(report fmt.Stringer) error {
 }
 
 func (p *program) say(line string) { fmt.Fprintln(p.err, line) }
+
+func (p *program) againCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "again NAME",
+		Short: "Count what an identity looked up or read once more after it had forgotten it",
+		Long: `Again reads the log of an identity and counts, for each epoch, its calls of UNCOMPACT and RECALL and those that
+repeat a call of an earlier epoch to the letter; the tokens of their results, and their dollars: their part of the
+bills of the replies that made them, and the results as new input. It changes nothing.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, list []string) error {
+			path, err := host.Dir(dir)
+			if err != nil {
+				return err
+			}
+			of := home.Home{Dir: path}
+			id, err := of.Find(list[0])
+			if err != nil {
+				return err
+			}
+			store, err := blobs.Open(of.Blobs())
+			if err != nil {
+				return err
+			}
+			report, err := eval.ReadAgain(store, id.Dir)
+			if err != nil {
+				return err
+			}
+			return p.print(report)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "home", "", "`DIR` of the home (default $LETHE_HOME, or ~/.lethe)")
+	return cmd
+}
 
 func (p *program) benchCommand() *cobra.Command {
 	o := bench.Options{Say: p.say}

@@ -53,7 +53,8 @@ const (
 
 var (
 	people = strings.Fields("Ines Tomas Ruth Olaf Bela Nadia Piet Wanda Yusuf Clara Egon Mira")
-	places = strings.Fields("boathouse mill orchard chapel quarry bakery lighthouse tannery greenhouse observatory cellar stable")
+	places = strings.Fields("boathouse mill orchard chapel quarry bakery lighthouse tannery greenhouse " +
+		"observatory cellar stable")
 	things = strings.Fields("barometer trombone ladder wardrobe anvil globe harp sundial lantern wheelbarrow clock piano")
 	chaff  = strings.Fields("weather soup market bicycle garden holiday coffee neighbour football train recipe film " +
 		"haircut winter museum breakfast window letter shoes music river traffic birthday newspaper")
