@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"lethe/blobs"
+	"lethe/mind"
 )
 
 // jsonAnswer is the answer of a model to a task. A member in another form than the task asks for
@@ -99,14 +100,31 @@ func (f *Fade) readSummary(text string) (pins []string, err error) {
 		return nil, err
 	}
 	f.Summary, f.Gist, f.Relevance = fromModel(answer.Summary), fromModel(answer.Gist), relevance(answer.Relevance)
-	f.over, f.overtakes = phrases(answer.Over), answer.Overtakes
+	f.over, f.overtakes = phrases(answer.Over), claims(answer.Overtakes)
 	return phrases(answer.Pins), nil
+}
+
+// claims reads items like "e3..e9: the code is 4471". One without a line, of older answers, means part of a range.
+func claims(items []any) (out []string) {
+	for _, item := range items[:min(len(items), maxPhrases)] {
+		given, _ := item.(string)
+		name, line, quotes := strings.Cut(fromModel(given), ":")
+		line = strings.Trim(strings.TrimSuffix(gist(line), "…"), ` "“”`)
+		switch {
+		case !quotes:
+			out = append(out, name)
+		case len(mind.Plain(line)) >= leastQuote:
+			out = append(out, name+": "+line)
+		}
+	}
+	return out
 }
 
 // Bounds of a list of sentences in an answer.
 const (
 	maxPhrases  = 32
 	phraseBytes = 2000
+	leastQuote  = 4 // letters and digits
 )
 
 // phrases returns the items that are texts of two words or more, each as one line.
@@ -118,7 +136,7 @@ func phrases(items []any) (out []string) {
 	for _, item := range items[:min(len(items), maxPhrases)] {
 		given, _ := item.(string)
 		text := oneLine(fromModel(given))
-		if len(text) > phraseBytes || plain(text) == "" {
+		if len(text) > phraseBytes || mind.Plain(text) == "" {
 			continue
 		}
 		if strings.ContainsFunc(text, joint) {

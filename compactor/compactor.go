@@ -144,8 +144,8 @@ type Fade struct {
 	over   []string // pinned sentences that are kept or withdrawn by now, as the model wrote them
 	lines  int      // what people said
 	topics int      // as SEGMENT says
-	// overtakes are older ranges that are superseded, as the model wrote them.
-	overtakes []any
+	// overtakes are keys for mind.Overtaken, by the model: not checked, and of any ranges.
+	overtakes []string
 	units     []unit // its entries, as they were read
 	stays     int    // how many swaps have left it live
 }

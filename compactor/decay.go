@@ -211,9 +211,10 @@ func (sw *swap) card(from, to, tier int) error {
 		}
 	}
 	for _, faded := range sw.Faded[from:to] {
+		mark, _ := sw.Overtaken.Of(faded.Name(), "")
 		list = append(list, mind.Listing{
 			Ref:  blobs.Ref{Hash: faded.Original.Short, Gist: faded.Original.Gist},
-			From: faded.From, To: faded.To, At: faded.At, Overtaken: sw.Overtaken[faded.Name()],
+			From: faded.From, To: faded.To, At: faded.At, Overtaken: mark,
 		})
 		c.Relevance = max(c.Relevance, faded.Relevance)
 	}

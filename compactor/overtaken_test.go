@@ -54,10 +54,57 @@ func TestOvertaken(t *testing.T) {
 	lethetest.Must(t, err)
 	list := mind.ReadCard(body)
 	if i := slices.IndexFunc(list,
-		func(l mind.Listing) bool { return l.From == other.From }); list[0].Overtaken != fades[0].To || list[i].Overtaken != 0 {
+		func(l mind.Listing) bool { return l.From == other.From }); list[0].Overtaken != by || list[i].Overtaken != "" {
 		t.Errorf("the card lists %+v", list[:2])
 	}
 	if strings.Contains(w.state.Stable.Past, "overtaken") || w.state.Overtaken[first.Name()] != fades[0].To || len(w.state.Overtaken) != 1 {
 		t.Errorf("%v is overtaken after it has gone on a card", w.state.Overtaken)
+	}
+}
+
+// What is overtaken within one compaction is marked, at the line that is quoted: also once an older chunk that stayed has
+// faded. A quote that no older entry of the range says marks nothing.
+func TestOvertakenInOneCompaction(t *testing.T) {
+	for name, c := range map[string]struct {
+		overtakes string
+		stays     bool // the older chunk, at first
+		want      string
+	}{
+		"quoted":       {`%s: The key's code is 4471!`, false, `, overtaken by e%d: "The key's code is 4471!"`},
+		"stayed":       {`%s: the key's code is 4471`, true, `, overtaken by e%d: "the key's code is 4471"`},
+		"not said":     {`%s: the key's code is 5555`, false, ""},
+		"said by none": {`e700..e900: the key's code is 4471`, false, ""},
+		"too short":    {`%s: 44`, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 20_000)
+			w.set.Target = 0
+			w.hear("ada", "the key's code is 4471, and the premiere is in May")
+			w.reply("", "a note")
+			w.reply("Noted.")
+			w.turns(3, 700)
+			w.hear("ada", "the key's code is 9036 now")
+			w.reply("", "another note")
+			w.reply("Noted, 9036.")
+			w.turns(9, 700)
+			fades := chunks(w, 5)
+			first, last := fades[0], &fades[len(fades)-1]
+			overtakes := strings.Replace(c.overtakes, "%s", mind.EntryID(first.From), 1)
+			_, err := last.readSummary(fmt.Sprintf(`{"summary":"s","gist":"g","overtakes":[%q]}`, overtakes))
+			lethetest.Must(t, err)
+			by := last.To
+			if c.stays {
+				w.swap(fades[1:])
+				fades = fades[:1]
+			}
+			w.swap(fades)
+			want := fmt.Sprintf("◆ e%d..e%d summary", first.From, first.To)
+			if c.want != "" {
+				want += fmt.Sprintf(c.want, by)
+			}
+			if past := w.state.Stable.Past; !strings.Contains(past, want+" ◱hash=") || c.want == "" && strings.Contains(past, "overtaken") {
+				t.Errorf("no %q in\n%s", want, past)
+			}
+		})
 	}
 }

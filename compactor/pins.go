@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf8"
 
 	"lethe/blobs"
@@ -59,7 +58,7 @@ func (f *Fade) named(pins []string, spoken []speech) {
 	for _, text := range pins {
 		for _, m := range spoken {
 			words := text
-			if name, rest, ok := strings.Cut(text, ": "); ok && plain(name) == plain(m.who) {
+			if name, rest, ok := strings.Cut(text, ": "); ok && mind.Plain(name) == mind.Plain(m.who) {
 				words = rest // as pins are shown
 			}
 			if pin := m.pin(words); pin != "" {
@@ -77,11 +76,11 @@ func (f *Fade) named(pins []string, spoken []speech) {
 // pin returns the part of a message that says some words, or "". Words of a person bring all of a short message. Else
 // they bring the whole sentences that hold them, and before these the ends of earlier ones that may quote them.
 func (m speech) pin(words string) string {
-	all, wanted := "", plain(words)
+	all, wanted := "", mind.Plain(words)
 	from, to := 0, 0
 	ends := make([]int, len(m.sentences)) // in all
 	for i, sentence := range m.sentences {
-		all += plain(sentence)
+		all += mind.Plain(sentence)
 		ends[i] = len(all)
 	}
 	at := strings.Index(all, wanted)
@@ -115,27 +114,17 @@ var quoting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 // pin adds a pin, unless there are enough or one says the same, and perhaps more.
 func (f *Fade) pin(saying said) {
-	holds := func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(saying.String())) }
+	holds := func(p mind.Pin) bool { return strings.Contains(mind.Plain(p.Text), mind.Plain(saying.String())) }
 	if len(f.pins) < pinsPerChunk && !slices.ContainsFunc(f.pins, holds) {
 		text := truncate(saying.String(), maxPin)
 		f.pins = append(f.pins, mind.Pin{From: f.From, To: f.To, Text: text, Weight: saying.weight()})
 	}
 }
 
-// plain is a text whatever its case and punctuation.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, text)
-}
-
 // pin adds pins, each text once. One that is said again moves to its new place.
 func (sw *swap) pin(pins []mind.Pin) {
 	for _, pin := range pins {
-		i := slices.IndexFunc(sw.Pins, func(q mind.Pin) bool { return plain(q.Text) == plain(pin.Text) })
+		i := slices.IndexFunc(sw.Pins, func(q mind.Pin) bool { return mind.Plain(q.Text) == mind.Plain(pin.Text) })
 		if i >= 0 {
 			pin.Weight = max(pin.Weight, sw.Pins[i].Weight)
 			sw.Pins = slices.Delete(sw.Pins, i, i+1)
@@ -176,7 +165,7 @@ func same(pin, text string) bool {
 	if head, cut := strings.CutSuffix(pin, "…"); cut && len(head) > maxPin/2 {
 		_, pin, _ = strings.Cut(head, ": ") // the text may have more, and no speaker
 	}
-	pin, text = plain(pin), plain(text)
+	pin, text = mind.Plain(pin), mind.Plain(text)
 	if pin != "" && strings.Contains(text, pin) {
 		return true
 	}

@@ -53,7 +53,6 @@ func Swap(state *mind.State, fades []Fade, set Settings, meter Meter, put Put, r
 	}
 	whole := stillValid(fades, live)
 	note := sw.end(whole)
-	sw.overtake(whole)
 	chosen, kept := sw.pick(whole, true)
 	out := Outcome{Faded: len(chosen), Used: len(Summarised(chosen))}
 	for _, fade := range kept {
@@ -67,6 +66,7 @@ func Swap(state *mind.State, fades []Fade, set Settings, meter Meter, put Put, r
 			return Outcome{}, fmt.Errorf("fade e%d..e%d: %w", f.From, f.To, err)
 		}
 	}
+	sw.overtake(whole)
 	if err := sw.decay(); err != nil {
 		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
 	}
@@ -105,16 +105,49 @@ func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
 	return chosen, kept
 }
 
-// overtake notes the older ranges that chunks overtake, unless those stand on a card.
+// overtake marks what chunks overtake of older ranges that stand on no card: the line that they quote, if one of the
+// ranges that they name says it, or a range that they name alone. What is still live is marked when it has faded.
 func (sw *swap) overtake(chunks []Fade) {
+	claims := maps.Clone(sw.Overtaken)
 	for _, fade := range chunks {
+		for _, claim := range fade.overtakes {
+			claims[claim] = max(claims[claim], fade.To)
+		}
+	}
+	for claim, by := range claims {
+		name, line, _ := strings.Cut(claim, ": ")
+		says := func(e *mind.Entry) bool { return e.N < by && named(name, e.N, e.N) && mind.Says(e.Plain(), line) }
+		if line != "" && slices.ContainsFunc(sw.Live, says) {
+			sw.Overtaken[claim] = by
+		}
 		for _, faded := range sw.Faded {
-			isOlder := faded.To < fade.From && faded.Level != mind.Card
-			if isOlder && slices.Contains(fade.overtakes, any(faded.Name())) {
-				sw.Overtaken[faded.Name()] = max(fade.To, sw.Overtaken[faded.Name()])
+			isOlder := faded.To < by && faded.Level != mind.Card
+			isMeant := name == faded.Name() || line != "" && named(name, faded.From, faded.To)
+			if isOlder && isMeant && sw.says(faded, line) {
+				key := strings.Replace(claim, name, faded.Name(), 1)
+				sw.Overtaken[key] = max(by, sw.Overtaken[key])
 			}
 		}
 	}
+}
+
+// named reports whether entries are among those of a name like e3..e9, or e3.
+func named(name string, from, to int) bool {
+	first, last := 0, 0
+	if n, _ := fmt.Sscanf(name, "e%d..e%d", &first, &last); n == 1 {
+		last = first
+	}
+	return first <= to && from <= last
+}
+
+// says reports whether a line stands in a range, or in what is shown of it.
+func (sw *swap) says(faded mind.Range, line string) bool {
+	shown := faded.Original.Gist + "\n" + faded.Text
+	if mind.Says(shown, line) {
+		return true
+	}
+	body, err := sw.read(faded.Original.Hash)
+	return err == nil && mind.Says(string(body), line)
 }
 
 // worth is the relevance of chunks that fade together, less for each time they stayed.

@@ -34,7 +34,7 @@ gist: one line of at most %d characters: what, outcome, one name to find it by.
 relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is being worked on). The least relevant are soon no more than their gist.
 pins: sentences that people or you said in these entries, word for word, that must stay before you when the rest has faded: a standing rule, a confidence, a promise not yet kept. Usually none; none that stands in MEMORY or the pins already.
 over: pins, or such sentences of earlier entries, word for word, that are kept or withdrawn by now. Usually none.
-overtakes: ranges of the past, like "e3..e9", whose gist or summary says something that these entries have changed. They are marked, and stay. Usually none.
+overtakes: what these entries have changed of older ones: their range and the old line, word for word, like "e3..e9: the code is 4471". Only that line is marked. Usually none.
 `
 
 // Wish words what a person says about one compaction, for its tasks and for the life; of nothing it says nothing.

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"lethe/blobs"
 	"lethe/life/event"
@@ -91,18 +93,52 @@ const PinnedByPerson = 100
 
 // Context is the past as a request shows it, oldest first.
 type Context struct {
-	Faded []Range  `json:"faded,omitempty"`
-	Pins  []Pin    `json:"pins,omitempty"` // rules and promises
-	Live  []*Entry `json:"live,omitempty"`
-	// Overtaken maps the names of ranges that are partly out of date to the last entry that corrects them. It keeps a
-	// range that has gone on a card.
-	Overtaken map[string]int `json:"overtaken,omitempty"`
+	Faded     []Range   `json:"faded,omitempty"`
+	Pins      []Pin     `json:"pins,omitempty"` // rules and promises
+	Live      []*Entry  `json:"live,omitempty"`
+	Overtaken Overtaken `json:"overtaken,omitempty"`
+}
+
+// Overtaken maps what is out of date to the last entry that corrects it: a line of a range, by the name of the range,
+// ": " and the line; or part of a range, by its name alone. It keeps a range that has gone on a card.
+type Overtaken map[string]int
+
+// Of returns what the line of a range says about it, such as `, overtaken by e71: "the code is 4471"`, and the last of
+// the entries; "" and 0 where nothing is overtaken. Of single lines it passes over those that shown does not say; ""
+// says all.
+func (o Overtaken) Of(name, shown string) (mark string, by int) {
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		of, line, _ := strings.Cut(key, ": ")
+		isShown := shown == "" || Says(shown, line)
+		if of != name || !isShown {
+			continue
+		}
+		mark, by = mark+", overtaken by "+EntryID(o[key]), max(by, o[key])
+		if line != "" {
+			mark += `: "` + line + `"`
+		}
+	}
+	return mark, by
+}
+
+// Says reports whether a text has some words, whatever their case and punctuation.
+func Says(text, words string) bool { return strings.Contains(Plain(text), Plain(words)) }
+
+// Plain is a text without case and punctuation.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
 }
 
 // Line renders a faded range for the past: its header, its ref and, for a
 // summary, the text.
 func (c Context) Line(r Range) string {
-	head := fmt.Sprintf("◆ %s %s%s %s", r.Name(), r.Level, overtaken(c.Overtaken[r.Name()]), r.Original)
+	mark, _ := c.Overtaken.Of(r.Name(), "")
+	head := fmt.Sprintf("◆ %s %s%s %s", r.Name(), r.Level, blobs.Escape(mark), r.Original)
 	if r.Text == "" {
 		return head
 	}
@@ -249,21 +285,13 @@ func Ordered(ranges []Range) []Range {
 	return ranges
 }
 
-func overtaken(by int) string {
-	if by == 0 {
-		return ""
-	}
-	return ", overtaken by " + EntryID(by)
-}
-
 // Listing is one line of a card: a faded range that the card stands for.
 type Listing struct {
-	Ref      blobs.Ref
-	From, To int
-	Source   string    // the agent that it was adopted from, which has no entries here; "" if it is the life's own
-	At       time.Time // the time of its newest entry; zero if unknown
-	// Overtaken is the last entry that corrects the range, or 0; see Context.Overtaken.
-	Overtaken int
+	Ref       blobs.Ref
+	From, To  int
+	Source    string    // the agent that it was adopted from, which has no entries here; "" if it is the life's own
+	At        time.Time // the time of its newest entry; zero if unknown
+	Overtaken string    // see Overtaken.Of
 }
 
 const listingTime = "2006-01-02 15:04"
@@ -278,12 +306,12 @@ func (l Listing) String() string {
 	if l.Source != "" {
 		from = "from " + l.Source
 	}
-	return fmt.Sprintf("hash=%s gist=%s (%s%s%s)", l.Ref.Hash, gist, from, at, overtaken(l.Overtaken))
+	return fmt.Sprintf("hash=%s gist=%s (%s%s%s)", l.Ref.Hash, gist, from, at, l.Overtaken)
 }
 
 var listingLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) ` +
-		`\((?:e(\d+)\.\.e(\d+)|from ([^ ,()]+))(?:, ([-0-9: ]+))?(?:, overtaken by e(\d+))?\)$`)
+		`\((?:e(\d+)\.\.e(\d+)|from ([^ ,()]+))(?:, ([-0-9: ]+))?((?:, overtaken by e\d.*)?)\)$`)
 })
 
 // ReadCard returns the ranges that the body of a card lists, oldest first. They
@@ -291,11 +319,10 @@ var listingLine = sync.OnceValue(func() *regexp.Regexp {
 func ReadCard(body []byte) []Listing {
 	var out []Listing
 	for _, match := range listingLine().FindAllStringSubmatch(string(body), -1) {
-		listing := Listing{Ref: blobs.Ref{Hash: match[1], Gist: match[2]}, Source: match[5]}
+		listing := Listing{Ref: blobs.Ref{Hash: match[1], Gist: match[2]}, Source: match[5], Overtaken: match[7]}
 		listing.From, _ = strconv.Atoi(match[3]) // digits, by the pattern
 		listing.To, _ = strconv.Atoi(match[4])
 		listing.At, _ = time.Parse(listingTime, match[6])
-		listing.Overtaken, _ = strconv.Atoi(match[7])
 		out = append(out, listing)
 	}
 	return out

@@ -73,11 +73,12 @@ func TestPinsAreEdited(t *testing.T) {
 func TestReadCard(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 57, 0, 0, time.UTC)
 	list := []Listing{
-		{blobs.Ref{Hash: "0123456789abcdef", Gist: "a talk (about ◱ things) of ada"}, 1, 9, "", at, 71},
-		{blobs.Ref{Hash: "fedcba9876543210", Gist: "a talk (of March)"}, 0, 0, "claude-code", at, 0},
-		{blobs.Ref{Hash: strings.Repeat("ab", 32), Gist: ""}, 10, 10, "", time.Time{}, 0},
+		{blobs.Ref{Hash: "0123456789abcdef", Gist: "a talk (about ◱ things) of ada"}, 1, 9, "", at, `, overtaken by e71, overtaken by e80: "a (so-called) talk"`},
+		{blobs.Ref{Hash: "fedcba9876543210", Gist: "a talk (of March)"}, 0, 0, "claude-code", at, ""},
+		{blobs.Ref{Hash: strings.Repeat("ab", 32), Gist: ""}, 10, 10, "", time.Time{}, ""},
 	}
-	const want = "hash=0123456789abcdef gist=a talk (about ◱ things) of ada (e1..e9, 2026-11-20 12:57, overtaken by e71)\n"
+	const want = "hash=0123456789abcdef gist=a talk (about ◱ things) of ada (e1..e9, 2026-11-20 12:57, overtaken by e71, " +
+		"overtaken by e80: \"a (so-called) talk\")\n"
 	body := "2 parts\n" + list[0].String() + "\n" + list[1].String() + "\n" + list[2].String() + "\n"
 	if !strings.Contains(body, want) {
 		t.Errorf("a line is %q, want %q", list[0], want)

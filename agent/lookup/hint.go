@@ -159,6 +159,6 @@ func Compose(s *mind.State, store *blobs.Store, hits []recall.Hit) (text string,
 // Listing is the line that names a hit, as cards list what they stand for.
 func Listing(store *blobs.Store, h recall.Hit) string {
 	ref := blobs.Ref{Hash: store.Short(h.Hash), Gist: h.Gist}
-	listing := mind.Listing{Ref: ref, From: h.From, To: h.To, Source: h.Source, At: h.At, Overtaken: h.Overtaken}
+	listing := mind.Listing{Ref: ref, From: h.From, To: h.To, Source: h.Source, At: h.At, Overtaken: h.Mark}
 	return listing.String()
 }

@@ -41,7 +41,7 @@ type Known struct {
 	Granted        map[string]bool
 	Spoken         bool                // a user has, in this turn
 	Summaries      map[blobs.Hash]bool // originals whose summaries the prompt shows
-	Overtaken      map[string]int
+	Overtaken      mind.Overtaken
 	Page           int // what a page of an original may weigh
 }
 

@@ -114,8 +114,8 @@ func writeMatch(out io.Writer, app *cli.App, match report.Match) {
 	for _, tool := range match.Tools {
 		where = append(where, "tool "+console.OneLine(tool))
 	}
-	if match.Overtaken != 0 {
-		where = append(where, fmt.Sprintf("overtaken by e%d", match.Overtaken))
+	if match.Mark != "" {
+		where = append(where, console.OneLine(strings.TrimPrefix(match.Mark, ", ")))
 	}
 	entries := match.From + ".." + match.To
 	if match.Source != "" {

@@ -84,9 +84,15 @@ func TestTold(t *testing.T) {
 func TestNewerFirst(t *testing.T) {
 	hits := []Hit{{From: 5, To: 7}, {From: 30, To: 40}, {From: 8, To: 9}, {From: 60, To: 71}}
 	NewerFirst(hits, map[string]int{"e5..e7": 40, "e30..e40": 71, "e8..e9": 80, "e60..e70": 90})
-	if want := []Hit{{From: 60, To: 71}, {From: 30, To: 40, Overtaken: 71}, {From: 8, To: 9, Overtaken: 80},
-		{From: 5, To: 7, Overtaken: 40}}; !reflect.DeepEqual(hits, want) {
+	if want := []Hit{{From: 60, To: 71}, {From: 30, To: 40, Overtaken: 71, Mark: ", overtaken by e71"},
+		{From: 8, To: 9, Overtaken: 80, Mark: ", overtaken by e80"},
+		{From: 5, To: 7, Overtaken: 40, Mark: ", overtaken by e40"}}; !reflect.DeepEqual(hits, want) {
 		t.Errorf("%+v", hits)
 	}
 	NewerFirst(hits, map[string]int{"e60..e71": 40, "e30..e40": 71}) // of a damaged home: it comes to an end
+	hits = []Hit{{From: 5, To: 19, Passage: "the key's code is 4471"}, {From: 5, To: 19, Passage: "the premiere is in May"}, {From: 30, To: 40}}
+	NewerFirst(hits, map[string]int{"e5..e19: The key's code is 4471.": 40})
+	if hits[0].From != 30 || hits[1].Mark != "" || hits[2].Mark != `, overtaken by e40: "The key's code is 4471."` {
+		t.Errorf("a line marks what does not show it, or not what does: %+v", hits)
+	}
 }

@@ -28,6 +28,8 @@ import (
 	"lethe/blobs"
 	"lethe/compactor/recall/index"
 	"lethe/compactor/recall/text"
+	"lethe/life/event"
+	"lethe/mind"
 )
 
 // ErrEmpty says that a query has no word to look for.
@@ -81,8 +83,10 @@ type Hit struct {
 	Offset     int     `json:"offset"`
 	Score      float64 `json:"-"`          // higher is better; comparable within one answer only
 	Confidence float64 `json:"confidence"` // 0 to 1: the likelihood that the query asks for it
-	// Overtaken is the last entry of the range that has overtaken the original, or 0; see NewerFirst.
-	Overtaken int `json:"overtaken_by,omitempty"`
+	// Overtaken is the last entry of the range that has overtaken the original or a line that is shown, or 0, and Mark
+	// says so; see NewerFirst.
+	Overtaken int    `json:"overtaken_by,omitempty"`
+	Mark      string `json:"-"`
 }
 
 // Shown returns the text for a reader: the passage, and the other one if there is one.
@@ -172,13 +176,16 @@ func start(body string, line text.Line) int {
 	return at
 }
 
-// NewerFirst marks superseded hits and swaps each with the hit that supersedes it. overtaken is mind.Context's.
-func NewerFirst(hits []Hit, overtaken map[string]int) {
+// NewerFirst marks superseded hits, and swaps each with the hit that supersedes it. A line that is overtaken marks only
+// a hit that shows it.
+func NewerFirst(hits []Hit, overtaken mind.Overtaken) {
 	for i := 0; i < len(hits); i++ {
-		by := overtaken[fmt.Sprintf("e%d..e%d", hits[i].From, hits[i].To)]
-		hits[i].Overtaken = by
+		hit := &hits[i]
+		name := event.Entries{From: hit.From, To: hit.To}.String()
+		hit.Mark, hit.Overtaken = overtaken.Of(name, hit.Gist+"\n"+hit.Shown())
+		by := hit.Overtaken
 		newer := slices.IndexFunc(hits[i:], func(h Hit) bool { return h.From <= by && by <= h.To })
-		if newer > 0 && by > hits[i].To {
+		if newer > 0 && by > hit.To {
 			hits[i], hits[i+newer] = hits[i+newer], hits[i]
 			i-- // that one may be superseded, too
 		}

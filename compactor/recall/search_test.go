@@ -79,10 +79,19 @@ func TestOffsetOfMessage(t *testing.T) {
 	}
 }
 
-// A word that is nowhere is named, once.
+// A word that is nowhere is named, once. An identifier is no word that is nowhere while another may hold it.
 func TestAbsentWords(t *testing.T) {
 	w := newWorld(t)
 	w.says("My daughter got her seahorse badge today.")
+	w.says("The offer is docs/quote.docx, and there is a note of March.")
+	for query, want := range map[string]string{
+		"quote.docx": "", "the docs/quote.docx": "", "quote.pdf offer": "quote.pdf", "walrus.docx": "walrus.docx",
+	} {
+		found, err := w.synced().Search(t.Context(), w.store, Query{Text: query, Now: w.now})
+		if got := strings.Join(found.Absent, ", "); err != nil || got != want {
+			t.Errorf("%s: in no original: %q, %v", query, got, err)
+		}
+	}
 	found, err := w.synced().Search(t.Context(), w.store, Query{Text: "daughter badges dentist tooth teeth Teeth braces", Now: w.now})
 	if got := strings.Join(found.Absent, ", "); err != nil || got != "dentist, tooth, braces" {
 		t.Errorf("in no original: %s, %v", got, err)

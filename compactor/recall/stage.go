@@ -103,11 +103,16 @@ func (s *shortlist) match(ctx context.Context, view *index.View, asked query) er
 	return nil
 }
 
-// absent lists the words and identifiers of a query that occur nowhere.
+// absent lists the words and identifiers of a query that occur nowhere. An identifier that occurs in another one does:
+// it is listed only if one of its parts, which follow it, occurs nowhere.
 func (s *shortlist) absent(asked query) (words []string) {
 	for i, term := range asked.terms {
 		isWhole := !term.part && !term.dated
-		if isWhole && s.dfs[i] == 0 {
+		mayOccur := term.parts
+		for j := i + 1; j < len(asked.terms) && asked.terms[j].part; j++ {
+			mayOccur = mayOccur && s.dfs[j] > 0
+		}
+		if isWhole && s.dfs[i] == 0 && !mayOccur {
 			words = append(words, term.text)
 		}
 	}

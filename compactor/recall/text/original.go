@@ -133,6 +133,7 @@ var adoptedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 const (
 	copied        = "\n◰4 e"
 	copiedAdopted = "\n◰4 a"
+	copiedTalk    = "), said " // before the time, also above a page without a header
 )
 
 // silent reports whether a section only repeats what stands in other originals:
@@ -144,7 +145,9 @@ func (s *Section) silent(body string) bool {
 	case s.Kind == "hint" || s.Tool == "RECALL":
 		return true
 	case s.Tool == "UNCOMPACT":
-		return s.Kind == "call" || strings.Contains(content, copied) || strings.Contains(content, copiedAdopted)
+		head, _, _ := strings.Cut(content, ": characters ")
+		isCopy := strings.Contains(content, copied) || strings.Contains(content, copiedAdopted)
+		return s.Kind == "call" || isCopy || strings.Contains(head, copiedTalk)
 	}
 	pins := strings.HasPrefix(content, "Your list of pins is full") || strings.HasPrefix(content, "No longer pinned")
 	return s.Kind == "note" && pins

@@ -109,6 +109,11 @@ func TestLinesOfWhatWasOpened(t *testing.T) {
 	if got := render(shown("a long output about the avocet")); len(got) != 2 || got[1] != "tool: a long output about the avocet" {
 		t.Errorf("an output says %q", got)
 	}
+	page := "◆ e1.1 result ok\noriginal of hash=0123456789abcdef (g), said 2026-03-01 09:00: characters 40 to 90 of 100\n\n" +
+		"the middle of a page, which has no header\n"
+	if got := render("◆ e1.1 call UNCOMPACT\n{}\n" + page); got != nil {
+		t.Errorf("a page of what was said says %q", got)
+	}
 }
 
 // What a tool was called with is JSON: its lines end at escapes, and it says what
