@@ -408,12 +408,18 @@ func TestNoWayAroundApproval(t *testing.T) {
 }
 
 // A trigger that a call wrote stays the identity's own, also when the daemon dies before that is recorded: of a call that
-// people approved, and of one that needs no approval, where an erasure is told of before it.
+// people approved, of one that needs no approval, where an erasure is told of before it, and of one that a hook changed.
 func TestTriggerOfACallIsOwn(t *testing.T) {
 	t.Parallel()
 	const content = "watch = \"/etc\"\n"
 	writes := calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))
 	for rule, dies := range map[string]func(w *world, id home.Identity){
+		"SAY": func(w *world, id home.Identity) {
+			w.hook("call/x", `echo '{"updated_input":{"path":"self/triggers/x.toml","content":"watch = \"/opt\""}}'`)
+			w.say("dev", "ann", "go on")
+			w.dies(id, "call", 1)
+			w.trigger(id, "x.toml", `watch = "/opt"`)
+		},
 		"WRITE_FILE": func(w *world, id home.Identity) {
 			r := w.run(id)
 			q := r.asks("go on")

@@ -114,7 +114,7 @@ func (c *caller) approved(question mind.Question) (pending pendingCall, err erro
 		return pending, home.ReadError(err)
 	}
 	asked, err := mind.DecodeAsk(b.Body)
-	call := &mind.Call{Tool: asked.Tool, Args: blobs.Escape(asked.Args), Started: question.Began}
+	call := &mind.Call{Tool: asked.Tool, Args: blobs.Escape(asked.Args), Started: question.Began, Posts: question.Posts}
 	return pendingCall{id: question.ID, call: call, approval: &question}, err
 }
 

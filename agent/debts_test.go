@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/agent/home"
 	"lethe/agent/status"
 	"lethe/internal/durable"
 	"lethe/internal/test/rehearsal"
@@ -125,6 +126,35 @@ func TestSayIsOwed(t *testing.T) {
 		equal(t, "of the first SAY", results[0].status, "ok")
 		contains(t, results[0].text, "room ops cannot be written now")
 		equal(t, "of the second SAY", results[1].status, "not-started")
+	}
+}
+
+// A SAY that was refused before the daemon died is not taken for said: neither where the turn had said something in the
+// room, nor where people had approved it.
+func TestRefusedSayIsNotSaid(t *testing.T) {
+	t.Parallel()
+	const one, two = `{"room":"ops","message":"one"}`, `{"room":"ops","message":"two","files":"missing.txt"}`
+	for rule, dies := range map[string]func(w *world, id home.Identity){
+		"": func(w *world, id home.Identity) {
+			w.hook("call/guard", `grep -q two && exit 2; true`)
+			w.say("dev", "ann", "say both")
+			w.dies(id, "call", 2)
+		},
+		"SAY": func(w *world, id home.Identity) {
+			r := w.run(id)
+			q := r.asks("say it")
+			r.stop()
+			w.say("dev", "ann", q.ID+" once")
+			w.dies(id, "run", 1)
+		},
+	} {
+		w := asking(t, rule, on("say both", calls("SAY", one, "SAY", two)), on("say it", calls("SAY", two)))
+		id := w.boot("ada", "dev", "ops")
+		dies(w, id)
+		r := w.run(id)
+		r.settled()
+		contains(t, w.prompt(), "not done, since the daemon stopped first")
+		r.stop()
 	}
 }
 

@@ -99,24 +99,20 @@ func (c *caller) perform(id string, in intent) (said string, err error) {
 func (c *caller) cutShort(pending pendingCall) outcome {
 	var in intent
 	in.effect, _ = c.Tools.Intent(pending.call.Tool, argsOf(pending.call))
-	said, fixed := c.State.Said, false
-	if pending.approval != nil {
-		said = c.speaksIn()
-	}
-	switch effect := in.effect.(type) {
-	case tools.Post:
-		fixed = slices.Contains(said, effect.Room)
-	case tools.Child:
-		fixed = true
+	isPlan, isFixed := true, pending.call.Posts
+	switch in.effect.(type) {
+	case tools.Post, tools.Child:
 	case tools.Question:
-		fixed = true
-		if _, asked := c.State.Asked(pending.id, ""); !asked {
-			in.err = errors.New("not done, since the daemon stopped first; call again if it is still needed")
-		}
+		_, isFixed = c.State.Asked(pending.id, "")
+	default:
+		isPlan = false
+	}
+	if !isFixed {
+		in.err = errors.New("not done, since the daemon stopped first; call again if it is still needed")
 	}
 	ended := outcome{state: mind.Interrupted}
 	ended.Body = []byte(journal.Interrupted)
-	if fixed {
+	if isPlan {
 		ended = outcomeOf(c.perform(pending.id, in))
 	}
 	ended.file = c.Wrote(pending.call)

@@ -30,7 +30,7 @@ func (s *State) asked(asked event.Asked, from source) error {
 
 // begins marks the approved call that is about to run, and owes the line of a SAY.
 func (s *State) begins(run event.Run, from source) error {
-	call, ok := s.beginApproved(run.ID)
+	call, ok := s.beginApproved(run.ID, len(run.Posts) > 0)
 	if !ok {
 		return errors.New("a call that nobody has approved, or a second time")
 	}

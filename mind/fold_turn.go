@@ -60,8 +60,11 @@ func (s *State) call(began event.Call, from source) error {
 	if call.Started || call.Status != "" {
 		return errors.New("a second call")
 	}
-	call.Started = true
-	if len(began.Posts) == 0 {
+	call.Started, call.Posts = true, len(began.Posts) > 0
+	if !call.Posts {
+		if len(from.bodies) > 0 {
+			call.Hooked = blobs.Escape(string(from.bodies[0].Data))
+		}
 		return nil
 	}
 	_, message := call.Say()

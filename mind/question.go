@@ -24,6 +24,7 @@ type Question struct {
 	Tool   string    `json:"tool,omitempty"`  // the tool to approve; "" in a WAIT
 	Exact  string    `json:"exact,omitempty"` // the ExactCall of the call to approve
 	Began  bool      `json:"began,omitempty"` // the approved call has begun to run
+	Posts  bool      `json:"posts,omitempty"` // its beginning has fixed a line
 
 	// After is the end of its line in the room: 0 before it is posted, and -1 if another file has replaced the room.
 	After int64 `json:"after,omitempty"`
@@ -131,8 +132,9 @@ func (i *Inquiries) answered(answer event.Inbound) (Question, error) {
 	return question, nil
 }
 
-// beginApproved marks the first approved call as begun. It returns false if the call has another id or has begun.
-func (i *Inquiries) beginApproved(id string) (Question, bool) {
+// beginApproved marks the first approved call as begun; posts says that this has fixed a line. It returns false if the
+// call has another id or has begun.
+func (i *Inquiries) beginApproved(id string, posts bool) (Question, bool) {
 	if len(i.Approved) == 0 {
 		return Question{}, false
 	}
@@ -140,7 +142,7 @@ func (i *Inquiries) beginApproved(id string) (Question, bool) {
 	if first.ID != id || first.Began {
 		return Question{}, false
 	}
-	first.Began = true
+	first.Began, first.Posts = true, posts
 	i.Approved = slices.Clone(i.Approved)
 	i.Approved[0] = first
 	return first, true

@@ -5,6 +5,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -378,7 +379,7 @@ const Interrupted = "interrupted, effect unknown: the daemon stopped while this 
 // Wrote is the version of the trigger that a call has written although it was cut short:
 // the identity's text never has the power of a person's act.
 func (j *Journal) Wrote(c *mind.Call) event.File {
-	name, text := tools.TriggerOf(c.Tool, json.RawMessage(blobs.Unescape(c.Args)))
+	name, text := tools.TriggerOf(c.Tool, json.RawMessage(blobs.Unescape(cmp.Or(c.Hooked, c.Args))))
 	if name == "" {
 		return event.File{}
 	}
