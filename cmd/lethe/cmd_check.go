@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/cmd/lethe/check"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
@@ -52,7 +54,7 @@ you have kept somewhere else.`,
 			if options.share {
 				return restore.Check(cmd.Context(), app)
 			}
-			return runCheck(app, options, args)
+			return runCheck(cmd.Context(), app, options, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -65,8 +67,8 @@ you have kept somewhere else.`,
 	return cmd
 }
 
-func runCheck(app *cli.App, options checkOptions, args []string) error {
-	request, err := checkRequest(app, options, args)
+func runCheck(ctx context.Context, app *cli.App, options checkOptions, args []string) error {
+	request, err := checkRequest(ctx, app, options, args)
 	if err != nil {
 		return err
 	}
@@ -94,7 +96,9 @@ func runCheck(app *cli.App, options checkOptions, args []string) error {
 }
 
 // checkRequest finds the lives and the checkpoint that the flags and arguments name.
-func checkRequest(app *cli.App, options checkOptions, names []string) (request check.Options, err error) {
+func checkRequest(
+	ctx context.Context, app *cli.App, options checkOptions, names []string,
+) (request check.Options, err error) {
 	ofOne := options.checkpoint || options.against != ""
 	if ofOne && len(names) > 1 {
 		return request, exit.Usagef("a checkpoint is of one life: name one")
@@ -102,8 +106,11 @@ func checkRequest(app *cli.App, options checkOptions, names []string) (request c
 	if ofOne && len(names) == 0 {
 		names = []string{""} // the default one
 	}
+	if len(names) > 0 { // another host may have them: what is here is an older copy
+		app.Shared = host.Share(&app.Home, app.Settings.Settings, app.Look.Store, app.LogTo(app.Err))
+	}
 	for _, name := range names {
-		id, err := app.Find(name)
+		id, err := app.FindToChange(ctx, name)
 		if err != nil {
 			return request, err
 		}

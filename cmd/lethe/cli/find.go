@@ -48,13 +48,10 @@ func (app *App) findAnew(ctx context.Context, who string) (home.Identity, error)
 	return id, err
 }
 
-// FindForClient returns the identity that a program means: "" is the one of --name, or the default one.
+// FindForClient returns the identity that a program means: "" is the one of --name, or the default one. An identity that
+// another host has is a *home.ElsewhereError.
 func (app *App) FindForClient(who string) (home.Identity, error) {
-	who = cmp.Or(who, app.Runs.Name)
-	if who != "" {
-		return app.Home.Find(who)
-	}
-	return host.Default(app.Home, app.Settings.Settings)
+	return app.FindToChange(context.Background(), cmp.Or(who, app.Runs.Name))
 }
 
 // DefaultIdentity is host.Default with advice in its error.
