@@ -23,6 +23,7 @@ import (
 
 // exportOptions are the flags of lethe export.
 type exportOptions struct {
+	as        string // "" for an archive
 	copy      bool
 	output    string
 	to        []string
@@ -38,18 +39,42 @@ func newExportCommand(app *cli.App) *cobra.Command {
 file is imported, and no longer here; with --copy it goes on here.`,
 		Example: `  lethe export ada > ada.lethe          then, on the other machine: lethe import ada.lethe
   lethe export ada --copy -o ada.lethe  a backup; it may run meanwhile
-  lethe export ada --to age1…           that only the owner of the key can read`,
+  lethe export ada --to age1…           that only the owner of the key can read
+  lethe export ada --as jsonl           what was said and done, for other programs`,
 		Args: cli.ExactArgs(1),
 		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			if options.as != "" {
+				return exportLines(ctx, app, options, args[0])
+			}
 			return runExport(ctx, app, options, args)
 		}),
 	}
 	flags := cmd.Flags()
+	flags.StringVar(&options.as, "as", "", "jsonl: a line of JSON for each thing said or done; the life goes on here")
 	flags.BoolVar(&options.copy, "copy", false, "the life goes on here")
 	flags.StringVarP(&options.output, "output", "o", "", "write to this `FILE` instead of standard output")
 	flags.StringArrayVar(&options.to, "to", nil, "encrypt to this age `RECIPIENT`; may come again")
 	flags.BoolVar(&options.workspace, "workspace", false, "take the files in the workspace along")
 	return cmd
+}
+
+// exportLines writes what other programs read.
+func exportLines(ctx context.Context, app *cli.App, options exportOptions, name string) error {
+	if options.as != "jsonl" {
+		return exit.Usagef("--as is %q; there is only jsonl", options.as)
+	}
+	if options.workspace || len(options.to) > 0 {
+		return exit.Usagef("--workspace and --to are of archives: leave them out with --as")
+	}
+	id, err := app.FindToRead(ctx, name)
+	if err != nil {
+		return err
+	}
+	write := func(out io.Writer) error { return archive.WriteLines(out, app.Look.Store, id) }
+	if options.output == "" {
+		return write(app.Out)
+	}
+	return writeArchive(options.output, write)
 }
 
 func runExport(ctx context.Context, app *cli.App, options exportOptions, args []string) error {
