@@ -124,8 +124,11 @@ func (l Line) pieces(raw string, from, tag int, yield func(Line) bool) bool {
 
 // read returns what a piece of the body says, on one line.
 func (l Line) read(raw string) string {
-	if l.Kind == "call" {
+	switch l.Kind {
+	case "call":
 		raw = unquote(raw)
+	case "result":
+		raw = markup().ReplaceAllString(raw, " ")
 	}
 	raw = strings.Map(func(letter rune) rune {
 		if endsLine(letter) {
@@ -135,6 +138,17 @@ func (l Line) read(raw string) string {
 	}, raw)
 	return strings.TrimSpace(norm.NFC.String(strings.ToValidUTF8(raw, "\uFFFD")))
 }
+
+// markup matches the tags of an HTML page, and with them what no reader of the page sees: comments, scripts, and the text
+// behind a tag that hides it.
+var markup = sync.OnceValue(func() *regexp.Regexp {
+	const tag = `</?(?:!doctype|html|head|meta|link|title|body|main|section|article|header|footer|nav|aside|div|span|p|a|b|i|` +
+		`u|s|em|strong|small|code|pre|br|hr|img|h[1-6]|ul|ol|li|dl|dt|dd|table|thead|tbody|tr|td|th|form|input|button|label|` +
+		`select|option|iframe|svg|path|noscript|template|script|style)`
+	const hides = `\s[^<>]*(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|aria-hidden="true"|\bhidden\b)`
+	return regexp.MustCompile(`<!--.*?(?:-->|$)|<(?:script|style|template)\b[^<]*|` +
+		tag + hides + `[^<>]*>[^<]*|` + tag + `(?:\s[^<>]*)?/?(?:>|$)`)
+})
 
 // endsLine reports whether a reader might take a character for the end of a line.
 func endsLine(r rune) bool {
