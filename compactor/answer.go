@@ -192,7 +192,7 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 	if fade.Gist == "" {
 		fade.Gist = mechanicalGist(units, talk(units))
 	}
-	fade.Summary = j.shorten(fade.Summary, j.longest(fade)*3/2) // a model counts no tokens
+	fade.Summary = j.in.Meter.shorten(fade.Summary, j.longest(fade)*3/2) // a model counts no tokens
 	fade.Summary = j.attributed(fade.Summary, units)
 	return fade, nil
 }

@@ -186,13 +186,13 @@ func TestAcceptManyPins(t *testing.T) {
 func TestShorten(t *testing.T) {
 	j := Job{in: Input{Meter: meter}}
 	text := "One thing. Another thing was done. Always lock the door. Then it rained for many days in the north. The end."
-	if got := j.shorten(text, 100); got != text {
+	if got := j.in.Meter.shorten(text, 100); got != text {
 		t.Errorf("a text that fits became %q", got)
 	}
-	if got := j.shorten(text, 28); got != "One thing. Another thing was done. Always lock the door. Then it rained for…" {
+	if got := j.in.Meter.shorten(text, 28); got != "One thing. Another thing was done. Always lock the door. Then it rained for…" {
 		t.Errorf("%q", got)
 	}
-	if got := j.shorten(strings.Repeat("ab◰1", 100), 20); Meter(meter).of(got) > 20 || !strings.HasSuffix(got, "…") ||
+	if got := j.in.Meter.shorten(strings.Repeat("ab◰1", 100), 20); Meter(meter).of(got) > 20 || !strings.HasSuffix(got, "…") ||
 		strings.Contains(got, "◰…") {
 		t.Errorf("%q", got)
 	}

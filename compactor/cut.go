@@ -248,13 +248,28 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 }
 
 // mayJoin reports whether two chunks may become one. A chunk that is to stay alone joins no other. Nor do a long result
-// of a tool and words of people: a gist could tell only one of the two.
+// of a tool and words of people: a gist could tell only one of the two. Nor do chunks of more topics than a gist can
+// name.
 func mayJoin(before, behind []unit) bool {
+	if topics(before)+topics(behind) > maxTopics {
+		return false
+	}
 	alone := func(u unit) bool { return u.begins.alone }
 	if slices.ContainsFunc(before, alone) || slices.ContainsFunc(behind, alone) {
 		return false
 	}
 	return longResult(before) == longResult(behind)
+}
+
+// maxTopics bounds the topics of what is joined.
+const maxTopics = 3
+
+// topics counts the topics that SEGMENT has named.
+func topics(chunk []unit) (count int) {
+	for _, u := range chunk {
+		count += u.begins.topics
+	}
+	return count
 }
 
 // longResult reports whether a chunk is mostly results of tools, such as a file, and long enough to need no neighbour.

@@ -16,6 +16,7 @@ type swap struct {
 	mind.Context
 	apart bool         // the life knows private rooms: what fades says its room
 	fresh map[int]bool // by their first entries, the ranges that this swap makes
+	cut   map[int]bool // likewise the summaries of which it leaves a beginning
 	epoch int          // that is to come
 	set   Settings
 	meter Meter
@@ -53,8 +54,8 @@ func (sw *swap) decay() error {
 	return sw.gather(mind.Card, 1, sw.set.budget(cardsShare))
 }
 
-// decaySummaries makes bare refs of the summaries that matter least. A new one is shown as
-// long as it fits.
+// decaySummaries makes bare refs of the summaries that matter least. A new one is shown as long as it fits. Of a long one
+// a beginning stays, until all others have gone as far: it is bare in a later swap.
 func (sw *swap) decaySummaries() {
 	most := sw.set.budget(summariesShare)
 	total := sw.total(mind.Summary)
@@ -70,17 +71,31 @@ func (sw *swap) decaySummaries() {
 		}
 		faded := sw.Faded[least]
 		fresh := sw.fresh[faded.From]
-		if total <= most && fresh {
+		mayStay := fresh || sw.cut[faded.From]
+		if total <= most && mayStay {
 			return
 		}
 		total -= sw.cost(faded)
+		tokens := sw.meter.of(faded.Text)
+		if tokens > longSummary && !sw.cut[faded.From] {
+			sw.cut[faded.From] = true
+			sw.Faded[least].Text = sw.meter.shorten(faded.Text, topicTokens)
+			total += sw.cost(sw.Faded[least])
+			continue
+		}
 		sw.bare(least, fresh)
 	}
 }
 
 // worth orders summaries: the least goes first. Relevance counts one less with each epoch, so that nothing stands for
-// ever.
-func (sw *swap) worth(r mind.Range) int { return r.Relevance - (sw.epoch - r.Epoch) }
+// ever. One that this swap has cut goes last.
+func (sw *swap) worth(r mind.Range) int {
+	worth := r.Relevance - (sw.epoch - r.Epoch)
+	if sw.cut[r.From] {
+		worth += 1 << 30
+	}
+	return worth
+}
 
 // bare takes the summary of range i away and logs it. A fresh range is logged later, by written.
 func (sw *swap) bare(i int, fresh bool) {

@@ -227,3 +227,34 @@ func TestDecayKeepsARelevantSummary(t *testing.T) {
 		t.Errorf("of 12 summaries these are left: %v", kept)
 	}
 }
+
+// A long summary never becomes a bare gist at once: its beginning stays for a swap, whatever is new, unless nothing fits.
+func TestLongSummariesFadeInSteps(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.ranges(mind.Summary, 6, func(r *mind.Range) {
+		r.Text = "The roof of the pier leaks. " + strings.Repeat("A plank was looked at, and another one. ", 40)
+	})
+	tokens := func(r mind.Range) int { return Meter(meter).of(r.Text) }
+	for swaps := 0; ; swaps++ {
+		before := w.state.Faded
+		w.ranges(mind.Gist, 1, nil)
+		w.ranges(mind.Summary, 3, func(r *mind.Range) { r.Text, r.Relevance, r.Epoch = before[0].Text, 3+swaps, w.state.Epoch })
+		out := w.swap(nil)
+		for i, was := range before {
+			now := w.state.Faded[i]
+			if was.Level == mind.Summary && tokens(was) > longSummary && now.Level != mind.Summary {
+				t.Errorf("swap %d: e%d had a summary of %d tokens and is a %s", swaps, was.From, tokens(was), now.Level)
+			}
+			if now.Level == mind.Summary && now.Text != was.Text && (tokens(now) < topicTokens/2 || !strings.HasPrefix(now.Text, "The roof")) {
+				t.Errorf("swap %d: of e%d stands %q", swaps, was.From, now.Text)
+			}
+		}
+		w.budgets(t)
+		if gists, _ := w.level(mind.Gist); len(gists) > 10 {
+			return
+		}
+		if swaps > 20 {
+			t.Fatalf("nothing fades any more: %+v", out.Lines)
+		}
+	}
+}

@@ -43,9 +43,8 @@ func ordered(fades []Fade) []Fade {
 
 // chunk begins the fade of some units.
 func chunk(units []unit) Fade {
-	fade := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), units: units}
+	fade := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), topics: topics(units), units: units}
 	for _, unit := range units {
-		fade.topics += unit.begins.topics
 		if unit.Kind == mind.Inbound {
 			fade.lines += strings.Count("\n"+unit.Text, "\n[USER:")
 		}
@@ -146,13 +145,14 @@ func (j Job) mechanicalSummary(fade Fade, units []unit, words []said) string {
 	if ids := identifiers(material(units), 10); len(ids) > 0 {
 		parts = append(parts, "Names: "+strings.Join(ids, ", "))
 	}
-	return j.shorten(strings.Join(parts, "\n"), j.longest(fade))
+	return j.in.Meter.shorten(strings.Join(parts, "\n"), j.longest(fade))
 }
 
 // What a summary has room for at least: for each topic, and for each line that people said.
 const (
 	topicTokens = 80
 	lineTokens  = 20
+	longSummary = 2 * topicTokens // of a longer one a beginning stays before its gist alone does
 )
 
 // longest bounds the tokens of a chunk's summary: the more relevant, the larger a share of its source.
@@ -164,8 +164,8 @@ func (j Job) longest(fade Fade) int {
 }
 
 // shorten brings a text to most tokens, its end marked.
-func (j Job) shorten(text string, most int) string {
-	for n := utf8.RuneCountInString(text); n > 8 && j.in.Meter.of(text) > most; n = n * 15 / 16 {
+func (m Meter) shorten(text string, most int) string {
+	for n := utf8.RuneCountInString(text); n > 8 && m.of(text) > most; n = n * 15 / 16 {
 		text = truncate(text, n-1)
 	}
 	return text
@@ -190,7 +190,7 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 	fade := job.mechanical(units)
 	left := int(ratio*float64(fade.Tokens)) - meter.of(fade.Summary)
 	if left > 0 {
-		fade.Summary += "\n" + job.shorten(strings.TrimSpace(material(units)), left)
+		fade.Summary += "\n" + meter.shorten(strings.TrimSpace(material(units)), left)
 	}
 	var pins []string
 	for _, p := range fade.pins {

@@ -450,3 +450,26 @@ func TestCutLeavesConfidencesAlone(t *testing.T) {
 		}
 	}
 }
+
+// Small chunks that SEGMENT parts are joined only while a gist can name the topics of all.
+func TestJoinedTopicsCanBeNamed(t *testing.T) {
+	w := newWorld(t, 15_000)
+	var named []string
+	for i := range 11 {
+		w.hear("ada", strings.Repeat(fmt.Sprintf("subject %d is another one. ", i), 8))
+		w.reply("noted")
+		named = append(named, fmt.Sprintf(`{"from":"e%d","to":"e%d","topics":["subject %d"]}`, 2*i+1, 2*i+2, i))
+	}
+	ranges, err := readSegments(`{"chunks":[` + strings.Join(named, ",") + `]}`)
+	lethetest.Must(t, err)
+	cut, err := cutAt(unitsOf(w.state, meter), ranges, 1800)
+	lethetest.Must(t, err)
+	for _, c := range cut {
+		if n := topics(c); n > maxTopics || n == 0 {
+			t.Errorf("e%d..e%d is of %d topics", c[0].N, c[len(c)-1].N, n)
+		}
+	}
+	if len(cut) >= 11 {
+		t.Errorf("%d chunks: nothing is joined", len(cut))
+	}
+}

@@ -44,7 +44,7 @@ func Swap(state *mind.State, fades []Fade, set Settings, meter Meter, put Put, r
 		Context: mind.Context{
 			Faded: slices.Clone(state.Faded), Pins: slices.Clone(state.Pins), Live: state.Live, Overtaken: map[string]int{},
 		},
-		apart: state.Apart(), fresh: map[int]bool{}, epoch: state.Epoch + 1, set: set, meter: meter, put: put, read: read,
+		apart: state.Apart(), fresh: map[int]bool{}, cut: map[int]bool{}, epoch: state.Epoch + 1, set: set, meter: meter, put: put, read: read,
 	}
 	maps.Copy(sw.Overtaken, state.Overtaken)
 	live := map[int]*mind.Entry{}
@@ -252,11 +252,12 @@ func (sw *swap) fade(chunk Fade) error {
 	return nil
 }
 
-// written puts the summaries that stand and lists the chunks that have faded.
+// written puts the summaries that stand anew and lists the chunks that have faded.
 func (sw *swap) written() error {
 	for i := range sw.Faded {
 		faded := &sw.Faded[i]
-		if !sw.fresh[faded.From] {
+		isCut := sw.cut[faded.From] && faded.Level == mind.Summary
+		if !sw.fresh[faded.From] && !isCut {
 			continue
 		}
 		line := Line{Fade: faded.Fade(), Original: faded.Original}

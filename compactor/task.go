@@ -30,7 +30,7 @@ relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is bei
 const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
 {"summary":"…","gist":"…","relevance":4,"pins":[],"over":[],"overtakes":[]}
 summary: of these entries; of later ones only what they have overtaken. At most %d words; much more is cut from its end.
-gist: one line of at most %d characters: what, outcome, one name to find it by.
+gist: one line of at most %d characters: what, outcome, one name to find it by; of several topics each.
 relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is being worked on). The least relevant are soon no more than their gist.
 pins: sentences that people or you said in these entries, word for word, that must stay before you when the rest has faded: a standing rule, a confidence, a promise not yet kept. Usually none; none that stands in MEMORY or the pins already.
 over: pins, or such sentences of earlier entries, word for word, that are kept or withdrawn by now. Usually none.
