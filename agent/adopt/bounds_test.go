@@ -178,3 +178,14 @@ func TestDeepText(t *testing.T) {
 		t.Errorf("%q", got.lines)
 	}
 }
+
+// A line that is nested too deep is a torn one: the faster reader of JSON, which bounds no depth, never sees it.
+func TestDeepLine(t *testing.T) {
+	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	text := claudeRow("user", "u1", "", deep) + "\n" + claudeRow("user", "u2", "", `"hello"`) + "\n"
+	got, report := read(t, "claude-code", storeOf(map[string]string{claudeName: text}), adopt.Options{})
+	wantUnknown(t, report, "torn line ×1 at "+claudeName+":1")
+	if len(got.entries) != 1 {
+		t.Errorf("%q", got.lines)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+	fast "github.com/segmentio/encoding/json"
 )
 
 // A record is one JSON value of a file.
@@ -22,13 +23,15 @@ type record struct {
 	*Stream
 	raw    []byte
 	lifted [][]byte // what stood in raw as long base64, by the number of its mark
+	valid  bool     // encoding/json has read raw, and found it not too deep for a faster reader
 }
 
 // as returns a reader of records that calls read with each one, decoded.
 func as[T any](read func(*record, *T)) func(*record) {
 	return func(r *record) {
 		value := new(T)
-		if r.decode(r.raw, value) {
+		isRead := r.valid && fast.Unmarshal(r.raw, value) == nil
+		if isRead || r.decode(r.raw, value) {
 			read(r, value)
 		}
 	}
@@ -73,7 +76,10 @@ func (s *Stream) recordsIn(lines *bufio.Reader, read func(*record)) error {
 		case len(line) > maxText:
 			s.notUnderstood(fmt.Sprintf("line over %d MB", maxText>>20))
 		case json.Valid(line):
-			s.record(line, read)
+			s.report.Records++
+			r := s.newRecord(line)
+			r.valid = true
+			read(r)
 		case len(line) > 0:
 			s.recordsOf(line, read)
 		}
@@ -129,7 +135,7 @@ func (s *Stream) record(raw []byte, read func(*record)) {
 // newRecord returns the record for a JSON value, which it overwrites.
 func (s *Stream) newRecord(raw []byte) *record {
 	raw, lifted := lift(raw)
-	return &record{s, raw, lifted}
+	return &record{s, raw, lifted, false}
 }
 
 // leastLifted is the length of base64 from which on it is lifted, in characters.
