@@ -57,6 +57,7 @@ type progress struct {
 
 	look    string    // how the watched thing looked last
 	base    string    // its content then, if no firing tells of one
+	list    string    // the files of a watched directory at the last look at its content
 	changed time.Time // when it began to look so, if nothing has come of that yet
 
 	entered bool // the identity was subscribed to its room
@@ -68,6 +69,8 @@ type moment struct {
 	missed int
 	manual string // the request for it
 	seen   string
+	// changes names the files of a watched directory that came, changed and went.
+	changes string
 }
 
 // run is a command that runs beside the loop; printed and failure are set when done is closed.
@@ -227,6 +230,7 @@ func (t *Triggers) nothing(r *loaded, m moment) {
 		return
 	}
 	r.checked, r.base = m.at, m.seen
+	t.keep(r)
 }
 
 // fire is the line of a trigger.
@@ -235,6 +239,9 @@ func (t *Triggers) fire(r *loaded, m moment, printed string) Commit {
 	if text == "" && r.Watch != "" {
 		text = r.Watch + " has changed."
 	}
+	if m.changes != "" {
+		text += "\n(" + m.changes + ")"
+	}
 	if m.missed > 0 {
 		text += fmt.Sprintf("\n(times before this one that were missed: %d)", m.missed)
 	}
@@ -242,6 +249,7 @@ func (t *Triggers) fire(r *loaded, m moment, printed string) Commit {
 		text += "\n(a person has had this fire now; its times stay as they are)"
 	}
 	r.changed, r.base, r.run = time.Time{}, m.seen, nil
+	t.keep(r)
 	fired := event.Fired{By: r.Signer(), Missed: m.missed, Manual: m.manual, Seen: m.seen}
 	return Commit{t.Fire(fired, strings.TrimSpace(text+"\n"+printed), m.at, r.Room)}
 }

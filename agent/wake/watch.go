@@ -55,12 +55,16 @@ func (t *Triggers) watched(r *loaded, fired mind.Firing, now time.Time) (m momen
 		r.failure = err.Error()
 		return m, false
 	}
-	firstLook := r.look == "" && known == ""
+	if r.look == "" && known == "" {
+		_, r.base = t.found(r)
+	}
+	firstLook := r.look == "" && cmp.Or(known, r.base) == ""
 	asMade := firstLook && !newest.After(r.since) // as the trigger found it
 	switch {
 	case r.look == look:
 	case asMade:
 		r.base, _, _ = t.look(r, true)
+		t.keep(r)
 		fallthrough // a change in the same step of its clock looks the same
 	default:
 		r.changed = now
@@ -85,7 +89,86 @@ func (t *Triggers) watched(r *loaded, fired mind.Firing, now time.Time) (m momen
 		r.changed, r.base = time.Time{}, known
 		return m, false
 	}
-	return moment{at: now, seen: content}, true
+	m = moment{at: now, seen: content}
+	if was, as := t.listed(r); as == known {
+		m.changes = shape.Text(changes(was, r.list))
+	}
+	return m, true
+}
+
+// seenFile is a cache: the path of a watched directory, and its list at the newest firing, or as the trigger found it.
+func (t *Triggers) seenFile(r *loaded) string { return filepath.Join(t.dir(), "."+r.Name+".seen") }
+
+// keep stores the list of a watched directory.
+func (t *Triggers) keep(r *loaded) {
+	if r.list != "" {
+		_ = durable.WriteFile(t.seenFile(r), []byte(r.Watch+"\n"+r.list), 0o600) // without it a line has no names
+	}
+}
+
+// listed returns the list that is stored, and its digest; "" if there is no list.
+func (t *Triggers) listed(r *loaded) (list, as string) {
+	stored, _ := os.ReadFile(t.seenFile(r))
+	list, ok := strings.CutPrefix(string(stored), r.Watch+"\n")
+	if !ok {
+		return "", ""
+	}
+	return list, mind.Digest([]byte(list))
+}
+
+// found is listed of a trigger that has not changed since.
+func (t *Triggers) found(r *loaded) (list, as string) {
+	if fi, err := os.Stat(t.seenFile(r)); err != nil || fi.ModTime().Before(r.since) {
+		return "", ""
+	}
+	return t.listed(r)
+}
+
+// mostNamed bounds the files that a line names as new, gone or changed.
+const mostNamed = 8
+
+// changes says what differs between two lists of a directory.
+func changes(was, now string) string {
+	before, after := filesIn(was), filesIn(now)
+	named := map[string][]string{}
+	for name, as := range after {
+		old, known := before[name]
+		switch {
+		case !known:
+			named["came"] = append(named["came"], name)
+		case old != as:
+			named["changed"] = append(named["changed"], name)
+		}
+	}
+	for name := range before {
+		if after[name] == "" {
+			named["went"] = append(named["went"], name)
+		}
+	}
+	var said []string
+	for _, what := range []string{"came", "changed", "went"} {
+		names := named[what]
+		slices.Sort(names)
+		if more := len(names) - mostNamed; more > 0 {
+			names = append(names[:mostNamed:mostNamed], fmt.Sprintf("and %d more", more))
+		}
+		if len(names) > 0 {
+			said = append(said, what+": "+strings.Join(names, ", "))
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// filesIn maps the names in a list to their sizes and times.
+func filesIn(list string) map[string]string {
+	files := map[string]string{}
+	for line := range strings.Lines(list) {
+		if words := strings.Split(strings.TrimSpace(line), " "); len(words) > 2 {
+			name := len(words) - 2
+			files[blobs.Gist(strings.Join(words[:name], " "))] = strings.Join(words[name:], " ")
+		}
+	}
+	return files
 }
 
 // look returns a digest of a watched thing, by names, sizes and times or by its content, and the time of its last
@@ -128,6 +211,9 @@ func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, e
 		return blobs.Sum(data).String()[:16], fi.ModTime(), err
 	default:
 		add(fi)
+	}
+	if content && fi.IsDir() {
+		r.list = text.String()
 	}
 	return mind.Digest([]byte(text.String())), newest, nil
 }

@@ -1,6 +1,7 @@
 package wake
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/agent/wake/trigger"
 	"lethe/internal/test/lethetest"
 	"lethe/mind"
@@ -51,4 +53,56 @@ func TestScopesStay(t *testing.T) {
 			t.Fatalf("%v after %v", again, first)
 		}
 	}
+}
+
+// A watched directory says by name what came, changed and went, also while nobody ran; what came and went meanwhile
+// makes no line.
+func TestTriggerNamesWhatItSaw(t *testing.T) {
+	t.Parallel()
+	dir, kept := t.TempDir(), t.TempDir()
+	lethetest.Must(t, os.Mkdir(filepath.Join(kept, Dir), 0o700))
+	file := func(name string) string { return filepath.Join(dir, name) }
+	now := time.Now().Add(time.Hour)
+	started := func() (*Triggers, *loaded) {
+		r := &loaded{Trigger: trigger.Trigger{Name: "in", Watch: dir, Zone: time.UTC}, progress: progress{since: now}}
+		return &Triggers{Config: Config{Identity: home.Identity{Dir: kept}}}, r
+	}
+	var fired mind.Firing
+	look := func(triggers *Triggers, r *loaded) string {
+		t.Helper()
+		triggers.watched(r, fired, now)
+		now = now.Add(settleTime)
+		m, ok := triggers.watched(r, fired, now)
+		if !ok {
+			return "silent"
+		}
+		triggers.keep(r)
+		r.changed, r.base = time.Time{}, m.seen
+		fired = mind.Firing{Seen: m.seen, Last: now}
+		return m.changes
+	}
+	expect := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	lethetest.Write(t, file("a b.csv"), "one")
+	triggers, r := started()
+	expect("as it was made", look(triggers, r), "silent")
+	triggers, r = started()
+	r.since = now.Add(-3 * time.Hour)
+	lethetest.Write(t, file("x"), "one")
+	lethetest.Must(t, os.Remove(file("x")))
+	expect("came and went while nobody ran", look(triggers, r), "silent")
+	lethetest.Write(t, file("c"), "one")
+	expect("one came", look(triggers, r), "came: c")
+	triggers, r = started()
+	r.since = now.Add(-3 * time.Hour)
+	lethetest.Write(t, file("c"), "three")
+	lethetest.Must(t, os.Remove(file("a b.csv")))
+	for i := range 10 {
+		lethetest.Write(t, file(fmt.Sprint("n", i)), "")
+	}
+	expect("after a restart", look(triggers, r), "came: n0, n1, n2, n3, n4, n5, n6, n7, and 2 more; changed: c; went: a b.csv")
 }
