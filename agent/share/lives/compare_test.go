@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
@@ -190,6 +191,32 @@ func TestRolledBack(t *testing.T) {
 			t.Fatalf("cut %d: the logs differ", k)
 		}
 	}
+}
+
+// A host that ships all the time finds that the store was rolled back meanwhile when it packs, and writes again what is gone.
+func TestRolledBackWhileBusy(t *testing.T) {
+	t.Parallel()
+	store, a, b, ada := two(t)
+	j, err := a.hold(ada)
+	lethetest.Must(t, err)
+	a.notes(j, "note 0", "note 1", "note 2")
+	newest, _ := store.Newest(t.Context(), Stream(ada.Self), 0)
+	told := a.told()
+	store.Remove(Stream(ada.Self), newest)
+	for n := 0; n < 20 && len(*told) == 0; n++ {
+		a.notes(j, fmt.Sprint("later ", n))
+		lethetest.Must(t, j.Epoch("count", nil))
+		a.last.beside.Wait()
+	}
+	a.last.acked = time.Now()
+	lethetest.Must(t, j.Check(context.Background()))
+	if len(*told) != 1 {
+		t.Errorf("told %q", *told)
+	}
+	lethetest.Must(t, b.take(ada))
+	b.held(ada, func(*journal.Journal) {})
+	b.sound(ada, "note 0", "note 2", "later 0")
+	lethetest.Must(t, j.Close())
 }
 
 // newHostOf is a host as another process of it begins.

@@ -70,6 +70,7 @@ type Tenure struct {
 	acked     time.Time             // when the store last said that this host has the life
 	beside    sync.WaitGroup
 	packing   atomic.Bool
+	holed     atomic.Bool     // the store has lost a text, as packing found
 	closed    context.Context // ends with Close
 	close     context.CancelFunc
 }

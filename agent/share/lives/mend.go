@@ -140,6 +140,9 @@ func (c *Tenure) findLarge() error {
 
 // tryMend mends what the store lacks. After an error the life goes on: this disk has it.
 func (c *Tenure) tryMend(ctx context.Context) {
+	if c.holed.Swap(false) {
+		c.lack(1)
+	}
 	if c.at.Lacks == 0 {
 		return
 	}

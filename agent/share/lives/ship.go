@@ -324,7 +324,8 @@ func (c *Tenure) Check(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	slept := time.Now().Round(0).Sub(c.acked.Round(0))
-	if max(time.Since(c.acked), slept) < freshFor {
+	isFresh := max(time.Since(c.acked), slept) < freshFor
+	if isFresh && !c.holed.Load() {
 		return nil
 	}
 	asked, err := c.insist(ctx, func() error { return c.isNewest(ctx) })
@@ -345,7 +346,7 @@ func (c *Tenure) sealed() {
 		return
 	}
 	upto := c.at.N - 1
-	due := upto-c.at.Packed >= packEvery
+	at, due := c.at.At, upto-c.at.Packed >= packEvery
 	if due {
 		c.at.Packed = upto
 	}
@@ -353,12 +354,29 @@ func (c *Tenure) sealed() {
 		defer c.packing.Store(false)
 		err := c.storeWorkspace(c.closed)
 		if due && err == nil {
-			err = c.lives.Streams.Pack(c.closed, Stream(c.id.Self), upto, begins)
+			err = c.pack(at, upto)
 		}
 		if err != nil && c.closed.Err() == nil {
 			c.lives.Log.Warn("what goes on beside a shared life failed; it is tried again", "identity", c.id.Name, "error", err)
 		}
 	})
+}
+
+// pack packs the segments up to a number, if the store has all up to a place. Else the next Check writes them again: who
+// ships all the time does not see that older ones are gone.
+func (c *Tenure) pack(at streams.At, upto int) error {
+	stream := Stream(c.id.Self)
+	err := c.lives.Streams.Whole(c.closed, stream, at)
+	if streams.Unreadable(err) {
+		if !c.holed.Swap(true) {
+			c.lose(err)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.lives.Streams.Pack(c.closed, stream, upto, begins)
 }
 
 // begins reports whether a segment begins a custody: it stays where others are forgotten.
