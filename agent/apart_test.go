@@ -208,6 +208,7 @@ func TestTurnsApart(t *testing.T) {
 	if strings.Contains(string(w.requests()[0].messages), "when is the party") {
 		t.Error("a line of Ben's joined Ann's turn")
 	}
+	equal(t, "ann is told all of it", w.home.Tells(bot, "ann"), false)
 }
 
 // What comes from other readers while a tool runs waits for the end of the turn.
@@ -268,6 +269,7 @@ func TestChildApart(t *testing.T) {
 	for _, id := range all {
 		equal(t, "audience of "+id.Name, w.fold(id).Readers.String(), "ann")
 	}
+	equal(t, "ann is told all of it", w.home.Tells(bot, "ann"), true)
 }
 
 // A fork of a private life hears no room of others.

@@ -111,6 +111,16 @@ func (h Home) MayRead(text blobs.Blob, of audience.Readers) bool {
 	return err == nil && state.Witnesses().MayRead(of)
 }
 
+// Tells reports whether a person may read all that an identity has heard, and a room that it hears.
+func (h Home) Tells(id Identity, person string) bool {
+	heardBy, err := h.HeardBy(id)
+	if err != nil || !heardBy.Has(person) {
+		return false
+	}
+	state, err := h.fold(id)
+	return err == nil && state.Witnesses().Has(person)
+}
+
 // shortestName is the number of digits of the shortest hash that a line names a file by.
 const shortestName = 16
 

@@ -150,7 +150,15 @@ func (c Config) guard() (*guard.Guard, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	g, err := guard.New(guard.Config{Token: token, Hosts: c.hosts(), Origins: c.Origins, TLS: c.Cert != "", Log: c.Log})
+	people := map[string]string{}
+	for _, name := range c.People {
+		if people[name], err = makeToken(PersonTokenFile(c.Home.Dir, name), newToken); err != nil {
+			return nil, "", err
+		}
+	}
+	g, err := guard.New(guard.Config{
+		Token: token, People: people, Hosts: c.hosts(), Origins: c.Origins, TLS: c.Cert != "", Log: c.Log,
+	})
 	if err == nil {
 		secret.Add(g.Host) // people paste addresses into rooms, where a command could read it
 	}

@@ -24,6 +24,8 @@ type Settings struct {
 	// Unencrypted says that an address beyond loopback without TLS is meant.
 	Unencrypted bool            `toml:"allow_unencrypted"`
 	Hooks       map[string]Hook `toml:"hooks"` // by name: POST /hooks/NAME
+	// People have tokens of their own, for what they may read and where they may speak.
+	People []string `toml:"people"`
 }
 
 // Hook names the trigger that a webhook wakes: it belongs to an identity, and waits for mail.
@@ -62,6 +64,9 @@ func (s Settings) Check() error {
 		err := http.NewCrossOriginProtection().AddTrustedOrigin(origin)
 		unless(err == nil, "origins has %q, which is not of the form \"https://example.org\"", origin)
 	}
+	for _, name := range s.People {
+		unless(hookForm().MatchString(name), "people: %q is not a name: at most 32 of a-z, 0-9 and -", name)
+	}
 	for name, h := range s.Hooks {
 		unless(hookForm().MatchString(name), "hooks: %q is not a name: at most 32 of a-z, 0-9 and -", name)
 		unless(home.ValidName(h.Agent) && h.Trigger != "",
@@ -80,6 +85,9 @@ func (s Settings) In(home string) Settings {
 	}
 	return s
 }
+
+// PersonTokenFile is the file with the token of a person.
+func PersonTokenFile(home, name string) string { return filepath.Join(dir(home), "people", name) }
 
 // HookTokenFile is the file with the token of a webhook.
 func HookTokenFile(home, name string) string { return filepath.Join(dir(home), "hooks", name) }

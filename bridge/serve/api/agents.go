@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"lethe/agent/events"
@@ -12,8 +13,9 @@ import (
 	"lethe/bridge/serve/backend"
 )
 
-func (s server) agents(call[none, none]) (l List[report.Agent], err error) {
+func (s server) agents(c call[none, none]) (l List[report.Agent], err error) {
 	l.Items, err = s.Agents()
+	l.Items = slices.DeleteFunc(l.Items, func(a report.Agent) bool { return !s.tells(c.Request, a.Self) })
 	return l, err
 }
 

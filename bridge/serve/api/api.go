@@ -13,6 +13,7 @@ import (
 	"net/http"
 
 	"lethe/bridge/serve/backend"
+	"lethe/bridge/serve/guard"
 )
 
 //go:embed openapi.json
@@ -23,7 +24,11 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	s := server{b}
 	for _, t := range routes {
 		mux.HandleFunc(t.method+" "+t.path, func(w http.ResponseWriter, r *http.Request) {
-			if err := t.serve(s, w, r); err != nil {
+			err := unknown(r)
+			if t.forPeople || guard.Person(r) == "" {
+				err = t.serve(s, w, r)
+			}
+			if err != nil {
 				backend.WriteError(w, err)
 			}
 		})
@@ -37,11 +42,11 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 type server struct{ *backend.Backend }
 
 var routes = []route{
-	get("/api/agents", "List the identities, children behind their parents.", server.agents),
-	get("/api/agents/{self}", "Say how an identity is: its state, size, tokens and cost.", server.agent),
-	get("/api/agents/{self}/context",
-		"Say what the next request of an identity holds, part by part in tokens, and its messages.", server.context),
-	get("/api/agents/{self}/life", "List what happened to an identity, as events, from the oldest on.", server.life),
+	shared(get("/api/agents", "List the identities, children behind their parents.", server.agents)),
+	shared(get("/api/agents/{self}", "Say how an identity is: its state, size, tokens and cost.", server.agent)),
+	shared(get("/api/agents/{self}/context",
+		"Say what the next request of an identity holds, part by part in tokens, and its messages.", server.context)),
+	shared(get("/api/agents/{self}/life", "List what happened to an identity, as events, from the oldest on.", server.life)),
 	raw[followed, string]("GET", "/api/agents/{self}/events",
 		"Tell what happens to an identity, as server-sent events: those of /life, and what streams. "+
 			"The id of each is where to go on behind it, for ever.", "text/event-stream", server.follow),
@@ -54,18 +59,18 @@ var routes = []route{
 		"List the commands that an identity runs beside the talk, the newest first.", server.jobs),
 	send("POST", "/api/agents/{self}/jobs/{job}/stop", http.StatusOK,
 		"Stop a job, and wait until it has ended.", server.stopJob),
-	get("/api/agents/{self}/recall", "Search what an identity has forgotten.", server.recall),
+	shared(get("/api/agents/{self}/recall", "Search what an identity has forgotten.", server.recall)),
 	get("/api/budget", "Say what all identities have spent, and the limits.", server.budgets),
 	get("/api/questions", "List the questions that are open, the oldest first.", server.questions),
 	send("POST", "/api/questions/{question}", http.StatusAccepted,
 		"Answer a question: say the answer in its room.", server.answer),
-	get("/api/rooms", "List the rooms, that which changed last first.", server.rooms),
+	shared(get("/api/rooms", "List the rooms, that which changed last first.", server.rooms)),
 	send("POST", "/api/rooms", http.StatusCreated, "Make a room, and have identities hear it.", server.makeRoom),
-	get("/api/rooms/{room}/lines",
+	shared(get("/api/rooms/{room}/lines",
 		"List lines of a room in the order of the file: the newest, those before a byte, or those behind one.",
-		server.lines),
-	send("POST", "/api/rooms/{room}/lines", http.StatusAccepted,
-		"Say something in a room, exactly once for each Idempotency-Key.", server.say),
+		server.lines)),
+	shared(send("POST", "/api/rooms/{room}/lines", http.StatusAccepted,
+		"Say something in a room, exactly once for each Idempotency-Key.", server.say)),
 	raw[none, []byte]("GET", "/api/blobs/{hash}",
 		"Print a stored text or file, checked against its hash.", "*/*", server.blob),
 	uploads,

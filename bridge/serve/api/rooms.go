@@ -1,17 +1,24 @@
 package api
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"lethe/agent/home"
 	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
+	"lethe/bridge/serve/guard"
 	"lethe/chat"
 )
 
-func (s server) rooms(call[none, none]) (l List[report.Room], err error) {
+func (s server) rooms(c call[none, none]) (l List[report.Room], err error) {
 	l.Items, err = s.Rooms()
+	l.Items = slices.DeleteFunc(l.Items, func(r report.Room) bool { return !s.opens(c.Request, r.Name) })
+	if guard.Person(c.Request) != "" { // lives of others may hear it
+		for i := range l.Items {
+			l.Items[i].Heard, l.Items[i].Wakes = []string{}, nil
+		}
+	}
 	return l, err
 }
 
@@ -45,8 +52,8 @@ func (s server) lines(asked call[ofLines, none]) (list List[report.Said], err er
 		return list, report.Invalid("after and before exclude each other")
 	}
 	room := asked.PathValue("room")
-	if !slices.Contains(chat.All(s.Dir), room) {
-		return list, fmt.Errorf("find room %q: %w", room, home.ErrNotFound)
+	if err := s.find(asked.Request, room); err != nil {
+		return list, err
 	}
 	read, at := chat.Before, params.Before
 	if params.After >= 0 {
@@ -66,6 +73,18 @@ type Line struct {
 	User string `json:"user,omitempty" jsonschema:"who says it; by default the user of the server"`
 }
 
-func (s server) say(c call[once, Line]) (backend.Said, error) {
-	return s.Say(c.params.Key, c.PathValue("room"), c.body.User, c.body.Text)
+func (s server) say(c call[once, Line]) (said backend.Said, err error) {
+	room, user, key := c.PathValue("room"), c.body.User, c.params.Key
+	if person := guard.Person(c.Request); person != "" {
+		if err := s.find(c.Request, room); err != nil {
+			return said, err
+		}
+		if user = cmp.Or(user, person); user != person {
+			return said, report.Invalid("the token is %s's, and says nothing for %q", person, user)
+		}
+		if key != "" { // which others may have, too
+			key = person + "/" + key
+		}
+	}
+	return s.Say(key, room, user, c.body.Text)
 }

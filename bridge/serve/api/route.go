@@ -26,6 +26,13 @@ type route struct {
 	answer       reflect.Type
 	media        string
 	serve        func(s server, w http.ResponseWriter, r *http.Request) error
+	forPeople    bool // it answers what a person may read
+}
+
+// shared makes a route serve the tokens of people, too.
+func shared(made route) route {
+	made.forPeople = true
+	return made
 }
 
 const jsonMedia = "application/json"
@@ -80,7 +87,7 @@ func raw[P, A any](method, path, does, media string,
 			return err
 		}
 		if strings.Contains(path, "{self}") {
-			asked.id, err = s.Identity(r)
+			asked.id, err = s.identity(r)
 		}
 		if err != nil {
 			return err

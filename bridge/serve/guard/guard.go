@@ -12,6 +12,7 @@ package guard
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	_ "embed"
@@ -32,10 +33,11 @@ import (
 // Config holds the secret that a guard asks for, and the names of its server.
 type Config struct {
 	Token   string
-	Hosts   []string     // names in Host, beside the names of this machine, at which the page is, too
-	Origins []string     // their scripts may use the server with the token: https://example.org
-	TLS     bool         // the cookie goes over TLS only
-	Log     *slog.Logger // may be nil
+	People  map[string]string // by name: a token for what its person may see at /api/, and nothing else
+	Hosts   []string          // names in Host, beside the names of this machine, at which the page is, too
+	Origins []string          // their scripts may use the server with the token: https://example.org
+	TLS     bool              // the cookie goes over TLS only
+	Log     *slog.Logger      // may be nil
 }
 
 // mostBad limits the wrong tokens of an address that are answered with 401 in a minute.
@@ -90,20 +92,42 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		if g.listed(w, r) {
 			return
 		}
+		person := g.whose(r)
 		switch {
 		case r.URL.Path == "/healthz":
 			fmt.Fprintln(w, "ok")
 		case r.URL.Path == "/login" && r.Method == http.MethodGet:
 			g.login(w, r)
-		case !strings.HasPrefix(r.URL.Path, "/hooks/") && !g.known(w, r):
+		case person != "" && !strings.HasPrefix(r.URL.Path, "/api/"):
+			refuseUnknown(w, r, http.StatusNotFound)
+		case person == "" && !strings.HasPrefix(r.URL.Path, "/hooks/") && !g.known(w, r):
 		case g.foreign(r) != nil:
 			Refuse(w, r, http.StatusForbidden, "another site made the browser send this",
 				"open the page by its own address; "+
 					"scripts of another site have to be listed in origins of [serve] in config.toml")
 		default:
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), personKey{}, person)))
 		}
 	})
+}
+
+type personKey struct{}
+
+// Person returns the person whose own token a request has shown, or "": it has the token for everything.
+func Person(r *http.Request) string {
+	name, _ := r.Context().Value(personKey{}).(string)
+	return name
+}
+
+// whose returns the person whose own token a request shows, or "".
+func (g *Guard) whose(r *http.Request) string {
+	token := Bearer(r)
+	for person, own := range g.cfg.People {
+		if token != "" && Same(token, own) {
+			return person
+		}
+	}
+	return ""
 }
 
 // headers has browsers run nothing that is not of this server, and show it in no frame.
@@ -298,9 +322,13 @@ func Mux(mux *http.ServeMux) http.Handler {
 		}
 		no := &refusal{w, http.StatusNotFound}
 		handler.ServeHTTP(no, r)
-		Refuse(w, r, no.code, fmt.Sprintf("there is no %s %.200s", r.Method, r.URL.Path),
-			"docs/serve.md tells what there is; /api/openapi.json lists the resources")
+		refuseUnknown(w, r, no.code)
 	})
+}
+
+func refuseUnknown(w http.ResponseWriter, r *http.Request, status int) {
+	Refuse(w, r, status, fmt.Sprintf("there is no %s %.200s", r.Method, r.URL.Path),
+		"docs/serve.md tells what there is; /api/openapi.json lists the resources")
 }
 
 // refusal keeps what the mux has against a request, without its words.

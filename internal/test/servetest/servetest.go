@@ -27,6 +27,9 @@ import (
 // Token opens a test server.
 const Token = "test-token-3fa9c1d2e4b5a6f7"
 
+// AnnToken is ann's own.
+const AnnToken = "test-token-of-ann-8d2c4e6f"
+
 // Server is a running one.
 type Server struct {
 	*httptest.Server
@@ -44,7 +47,7 @@ func Start(t testing.TB, dir string, parts ...func(*http.ServeMux, *backend.Back
 	watcher := chat.NewWatcher(0, nil)
 	b, err := bridge.Open(bridge.Config{Home: dir, Name: backend.Name, Watcher: watcher})
 	lethetest.Must(t, err)
-	g, err := guard.New(guard.Config{Token: Token})
+	g, err := guard.New(guard.Config{Token: Token, People: map[string]string{"ann": AnnToken}})
 	lethetest.Must(t, err)
 	done, mux := make(chan struct{}), http.NewServeMux()
 	s := &Server{Guard: g, Backend: &backend.Backend{
