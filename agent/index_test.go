@@ -57,6 +57,8 @@ func TestIndexIsACache(t *testing.T) {
 	res := toolRun(t.Context(), r.agent, "RECALL", `{"query":"lighthouse keeper"}`)
 	contains(t, string(res.Body), "still being made")
 	contains(t, string(res.Body), "7431")
+	res = toolRun(t.Context(), r.agent, "RECALL", `{"query":"lighthose keeper"}`)
+	contains(t, string(res.Body), "Looked for as well: lighthouse for lighthose.")
 	lethetest.Must(t, lock.Unlock())
 	back()
 

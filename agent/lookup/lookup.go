@@ -187,6 +187,9 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 	if err == nil && someAreAbsent {
 		remark += " In no original: " + strings.Join(found.Absent, ", ") + "."
 	}
+	if err == nil && len(found.Near) > 0 {
+		remark += " Looked for as well: " + strings.Join(found.Near, "; ") + "."
+	}
 	recall.NewerFirst(found.Hits, k.Overtaken)
 	for _, h := range found.Hits {
 		where := ""

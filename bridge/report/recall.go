@@ -85,6 +85,7 @@ type Match struct {
 type Found struct {
 	Matches []Match  `json:"items"`
 	Absent  []string `json:"absent,omitempty"` // words of the query that occur in no original
+	Near    []string `json:"near,omitempty"`   // "saxophone for saxaphone"
 	Lost    int      `json:"lost,omitempty"`   // how many originals that may match cannot be read
 	Behind  string   `json:"behind,omitempty"` // why the index is not up to date
 }
@@ -110,7 +111,7 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 		result.Behind = behind.Error()
 	}
 	found, err := index.Search(ctx, h.Store, query)
-	result.Absent, result.Lost = found.Absent, found.Lost
+	result.Absent, result.Near, result.Lost = found.Absent, found.Near, found.Lost
 	broken := behind != nil && !errors.Is(behind, recall.ErrBusy)
 	switch {
 	case ctx.Err() != nil:

@@ -101,6 +101,9 @@ func noteGaps(app *cli.App, found report.Found, nothing bool) {
 	if found.Lost > 0 {
 		app.Warn("%d more that may match cannot be read", found.Lost)
 	}
+	if len(found.Near) > 0 {
+		app.Note("looked for as well: %s", strings.Join(found.Near, "; "))
+	}
 	if len(found.Absent) > 0 {
 		app.Note("in no original: %s", strings.Join(found.Absent, ", "))
 	}

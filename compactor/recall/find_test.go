@@ -47,8 +47,9 @@ func TestLargeOriginal(t *testing.T) {
 // stageOne looks a text up without reading blobs.
 func (x *Index) stageOne(t *testing.T, said string, now time.Time) (s *shortlist) {
 	t.Helper()
+	asked := analyse(said, now)
 	err := x.View(t.Context(), func(v *index.View) (err error) {
-		s, err = stageOne(t.Context(), v, analyse(said, now), Query{})
+		s, err = stageOne(t.Context(), v, &asked, Query{}, x.Words)
 		return err
 	})
 	lethetest.Must(t, err)

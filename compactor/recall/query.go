@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 type query struct {
 	terms   []term
 	periods []text.Period
+	near    []string // "saxophone for saxaphone"
 }
 
 // term is one word or identifier of a query, each once.
@@ -23,12 +25,16 @@ type term struct {
 	parts bool   // an identifier whose parts are terms too
 	part  bool   // such a part
 	dated bool   // looked up as a time too: a word for a month or a year, or a day
+	spelt bool   // others may stand for it, if the life does not know it
+	stood bool   // others do
+	near  bool   // it stands for another one
 }
 
 // What is read of a query.
 const (
 	mostQuery   = 4000 // bytes
 	mostWords   = 96
+	mostSpelt   = 16 // words that others may stand for
 	mostPeriods = 16
 )
 
@@ -71,6 +77,7 @@ func (q *query) collect(said string) {
 			stem:  stems.Term(token),
 			part:  token.Kind == text.Part,
 			dated: dated,
+			spelt: token.Spelt() && !dated && len(q.terms) < mostSpelt,
 		}
 		i, ok := at[add.stem]
 		if !ok && len(q.terms) < mostWords {
@@ -81,6 +88,20 @@ func (q *query) collect(said string) {
 		if token.Kind == text.Ident && ok {
 			ident = i
 		}
+	}
+}
+
+// approach adds words of the life that stand for a term, which it does not know.
+func (q *query) approach(unknown int, words string) {
+	asked := &q.terms[unknown]
+	for _, word := range text.Near(asked.text, words) {
+		stem := text.Stems{}.Term(text.Token{Text: word})
+		if slices.ContainsFunc(q.terms, func(t term) bool { return t.stem == stem }) {
+			continue
+		}
+		q.terms[unknown].stood = true
+		q.near = append(q.near, word+" for "+asked.text)
+		q.terms = append(q.terms, term{text: word, stem: stem, part: true, near: true})
 	}
 }
 

@@ -47,8 +47,8 @@ func TestAnalyse(t *testing.T) {
 func TestAnalyseMarks(t *testing.T) {
 	q := analyse("5 x lantern append_test.go on 8 May 2023", monday)
 	for _, want := range []term{
-		{text: "5", stem: "5"}, {text: "lantern", stem: "lantern"},
-		{text: "append_test.go", stem: "append_test.go", parts: true}, {text: "2023-05-08", stem: "2023-05-08", dated: true},
+		{text: "5", stem: "5"}, {text: "lantern", stem: "lantern", spelt: true},
+		{text: "append_test.go", stem: "append_test.go", parts: true, spelt: true}, {text: "2023-05-08", stem: "2023-05-08", dated: true},
 	} {
 		if !slices.Contains(q.terms, want) {
 			t.Errorf("%+v is not in %+v", want, q.terms)

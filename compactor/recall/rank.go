@@ -104,8 +104,8 @@ func (r *ranker) read(ctx context.Context) error {
 // nowhere gives way to its parts.
 func (r *ranker) weigh(found *shortlist) {
 	for i, term := range r.q.terms {
-		weight := found.idf(found.dfs[i])
-		isElsewhere := term.parts || term.dated // its parts or its time are looked for, too
+		weight := found.weight(i, term)
+		isElsewhere := term.parts || term.dated || term.stood // something else is looked for, too
 		if isElsewhere && found.dfs[i] == 0 {
 			weight = 0
 		}

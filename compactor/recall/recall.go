@@ -57,12 +57,15 @@ type Query struct {
 	Tool         string    // only calls of this tool, and their results
 	Kind         string    // only this: chat, reply, tool or note
 	Now          time.Time // what "last week" counts from
+
+	exact bool // no word stands for another one
 }
 
 // Found is the result of a search.
 type Found struct {
 	Hits   []Hit    // best first
 	Absent []string // words of the query that are in no original
+	Near   []string // "saxophone for saxaphone": words that were looked for in place of absent ones
 	Lost   int      // originals that may fit and cannot be read, since their blobs are missing or damaged
 }
 
@@ -124,12 +127,16 @@ func (x *Index) Search(ctx context.Context, store *blobs.Store, query Query) (fo
 	}
 	var list *shortlist
 	err = x.View(ctx, func(v *index.View) (err error) {
-		list, err = stageOne(ctx, v, asked, query)
+		words := sync.OnceValue(x.Words)
+		if query.exact {
+			words = func() string { return "" }
+		}
+		list, err = stageOne(ctx, v, &asked, query, words)
 		return err
 	})
 	var cands []candidate
 	if err == nil {
-		found.Absent = list.absent(asked)
+		found.Absent, found.Near = list.absent(asked), asked.near
 		cands, found.Lost, err = x.candidates(ctx, store, affordable(list.docs), query)
 	}
 	if err == nil {
@@ -147,7 +154,7 @@ func (x *Index) Search(ctx context.Context, store *blobs.Store, query Query) (fo
 func (x *Index) Hints(
 	ctx context.Context, store *blobs.Store, said string, now time.Time, least float64,
 ) (Found, error) {
-	found, err := x.Search(ctx, store, Query{Text: said, Limit: mostHints, Now: now})
+	found, err := x.Search(ctx, store, Query{Text: said, Limit: mostHints, Now: now, exact: true})
 	if errors.Is(err, ErrEmpty) { // it reminds nobody of anything
 		return found, nil
 	}

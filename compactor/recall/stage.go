@@ -26,15 +26,16 @@ type shortlist struct {
 	docs     []index.Doc // best first, each with the segment that fits best
 }
 
-// stageOne finds the originals that a query may mean, and that fit it.
-func stageOne(ctx context.Context, view *index.View, asked query, query Query) (*shortlist, error) {
+// stageOne finds the originals that a query may mean, and that fit it. It adds words that stand for unknown ones.
+func stageOne(
+	ctx context.Context, view *index.View, asked *query, query Query, words func() string,
+) (*shortlist, error) {
 	view.Only = query.filter()
 	found := &shortlist{
 		segments: view.Segments(),
-		dfs:      make([]float64, len(asked.terms)),
 		scores:   make([]float64, view.Segments()+1),
 	}
-	if err := found.match(ctx, view, asked); err != nil {
+	if err := found.match(ctx, view, asked, words); err != nil {
 		return nil, err
 	}
 	if err := found.during(view, asked.periods); err != nil {
@@ -59,6 +60,18 @@ func (s *shortlist) idf(df float64) float64 {
 	return math.Log(1 + (max(float64(s.segments)-df, 0)+0.5)/(df+1))
 }
 
+// nearShare is the part of its weight that a word counts which stands for another one.
+const nearShare = 0.7
+
+// weight is the weight of a term.
+func (s *shortlist) weight(number int, term term) float64 {
+	weight := s.idf(s.dfs[number])
+	if term.near {
+		weight *= nearShare
+	}
+	return weight
+}
+
 // posting is the list of a term in one class, and the score that it adds to each segment there.
 type posting struct {
 	index.List
@@ -67,9 +80,10 @@ type posting struct {
 
 // match adds the terms' lists to the scores, the weightiest list first, until enough postings are read. Of a list too
 // long for that, the newest part counts.
-func (s *shortlist) match(ctx context.Context, view *index.View, asked query) error {
+func (s *shortlist) match(ctx context.Context, view *index.View, asked *query, words func() string) error {
 	var lists []posting
-	for i, t := range asked.terms {
+	for i := 0; i < len(asked.terms); i++ { // there may be more of them
+		t := asked.terms[i]
 		all, err := view.Lists(t.stem)
 		if err != nil {
 			return err
@@ -77,12 +91,16 @@ func (s *shortlist) match(ctx context.Context, view *index.View, asked query) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		said := 0
 		for _, list := range all[index.About+1:] {
-			s.dfs[i] += float64(list.Len())
+			said += list.Len()
 		}
-		s.dfs[i] = cmp.Or(s.dfs[i], float64(all[index.About].Len())) // if nobody said the word
+		s.dfs = append(s.dfs, float64(cmp.Or(said, all[index.About].Len()))) // if nobody said the word
+		if t.spelt && s.dfs[i] == 0 {
+			asked.approach(i, words())
+		}
 		for class, list := range slices.Backward(all[:]) {
-			lists = append(lists, posting{list, s.idf(s.dfs[i]) * index.Weight(class)})
+			lists = append(lists, posting{list, s.weight(i, t) * index.Weight(class)})
 		}
 	}
 	slices.SortStableFunc(lists, func(asked, b posting) int { return cmp.Compare(b.worth, asked.worth) })
@@ -107,7 +125,7 @@ func (s *shortlist) match(ctx context.Context, view *index.View, asked query) er
 // it is listed only if one of its parts, which follow it, occurs nowhere.
 func (s *shortlist) absent(asked query) (words []string) {
 	for i, term := range asked.terms {
-		isWhole := !term.part && !term.dated
+		isWhole := !term.part && !term.dated && !term.stood
 		mayOccur := term.parts
 		for j := i + 1; j < len(asked.terms) && asked.terms[j].part; j++ {
 			mayOccur = mayOccur && s.dfs[j] > 0

@@ -227,7 +227,7 @@ func TestOddPath(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, fi, err)
 		}
 	}
-	if len(names) != 3 { // and recall.db-lock
+	if len(names) != 4 { // and recall.db-lock, and the words
 		t.Errorf("%v, %v", names, err)
 	}
 }

@@ -66,6 +66,9 @@ func (d *recallData) forgotten(f *frame, r *http.Request, id home.Identity) {
 	for rank, m := range found.Matches {
 		d.Matches = append(d.Matches, match{id.Name, m, rank})
 	}
+	if len(found.Near) > 0 {
+		d.Notes = append(d.Notes, "Looked for as well: "+strings.Join(found.Near, "; "))
+	}
 	if d.Absent = found.Absent; d.Of == "" {
 		d.Absent = nil // others may have them
 	}

@@ -63,6 +63,7 @@ type reader struct {
 	stems  text.Stems
 	counts map[uint64]int // of the segment, by key
 	size   int            // tokens of the segment
+	words  map[string]bool
 }
 
 // read makes a document of an original. at returns the time of an entry by its ref; read calls it only where no line
@@ -126,6 +127,9 @@ func (r *reader) count(said string) {
 			r.size++
 		}
 		r.counts[keyOf(r.stems.Term(token))]++
+		if token.Spelt() && !r.words[token.Text] {
+			r.words[strings.Clone(token.Text)] = true
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // format is the version of the files and their contents: tokens, stems and classes. An index of another format is made
 // anew. Weights, bounds and ranking of a search are not part of it.
-const format = 10
+const format = 11
 
 // state is the file at the index's path: the runs, here open for reading, and the place in the log up to which they
 // hold it. It is replaced whole, after its runs are written; so readers need no lock.
@@ -96,7 +96,7 @@ func (s *state) save(path string) error {
 // sweep removes the files beside the index that are no part of it: merged runs, and files of an interrupted Sync or an
 // older program.
 func (s *state) sweep(path string) error {
-	keep := map[string]bool{"lock": true}
+	keep := map[string]bool{"lock": true, "words": len(s.Runs) > 0}
 	for _, r := range s.Runs {
 		keep[r.File] = true
 	}

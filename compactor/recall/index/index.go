@@ -52,7 +52,7 @@ func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (
 	}
 	defer release()
 	for again := true; ; again = false {
-		pass := &pass{Index: x, store: store, reader: reader{stems: text.Stems{}, counts: map[uint64]int{}}}
+		pass := &pass{Index: x, store: store, reader: reader{stems: text.Stems{}, counts: map[uint64]int{}, words: map[string]bool{}}}
 		if err = pass.open(); err == nil {
 			err = pass.run(ctx, lifePath)
 			pass.close()
@@ -97,6 +97,13 @@ func (x *Index) condemn(err error) bool {
 	x.Log.Warn("the index of what has faded is made anew", "file", x.Path, "why", err)
 	_ = os.Remove(x.Path) // else it is damaged the next time, too
 	return true
+}
+
+// Words returns the words and identifiers of the originals as they are spelt, each with a newline behind it. Some may be
+// missing, and some may be in no original.
+func (x *Index) Words() string {
+	words, _ := os.ReadFile(x.Path + "-words") // without it no word is like another
+	return string(words)
 }
 
 // View calls do with the content of the index at this moment. A Sync goes on meanwhile. The error is ErrRebuilding if

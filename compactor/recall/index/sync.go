@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -101,10 +105,32 @@ func (p *pass) save() error {
 	}
 	r, err := p.batch.write(p.Path)
 	p.Runs = append(p.Runs, r)
+	if err == nil {
+		err = p.spell()
+	}
 	if err != nil {
 		return err
 	}
 	return p.state.save(p.Path)
+}
+
+// mostSpelt bounds the bytes of the words that are kept: of as many as some 100,000 originals have.
+const mostSpelt = 12 << 20
+
+// spell adds the new words of the originals to the index.
+func (p *pass) spell() error {
+	known := p.Words()
+	for word := range strings.FieldsSeq(known) {
+		delete(p.reader.words, word)
+	}
+	words := slices.Sorted(maps.Keys(p.reader.words))
+	clear(p.reader.words)
+	added := strings.Join(words, "\n")
+	if added == "" || len(known)+len(added) >= mostSpelt {
+		return nil
+	}
+	_, _, err := durable.Append(p.Path+"-words", []byte(added+"\n"), 0o600)
+	return err
 }
 
 // A search looks into each run. So a new one takes in the last ones, while these are not twice as

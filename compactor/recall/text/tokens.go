@@ -30,6 +30,15 @@ type Token struct {
 // Counts reports whether a token adds to the length of a text. Parts of a counted identifier, and days, do not.
 func (t Token) Counts() bool { return t.Kind != Part && t.Kind != Day }
 
+// leastSpelt is the fewest bytes of a word that may stand for another one.
+const leastSpelt = 4
+
+// Spelt reports whether another token may be taken for this one by its letters. Numbers are not alike.
+func (t Token) Spelt() bool {
+	isNumber := t.Kind != Ident && isDigit(rune(t.Text[0]))
+	return t.Kind <= Part && len(t.Text) >= leastSpelt && !isNumber
+}
+
 // literal reports whether a token stands in the index as it is.
 func (t Token) literal() bool {
 	switch t.Kind {

@@ -1,0 +1,80 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	mostNear    = 3
+	nearRange   = 0.85 // of the likeness of the best one: the least beside it
+	leastShared = 0.55 // of the letters of two words that are not almost equal
+	manyLetters = 8    // of a word in which two may be wrong
+)
+
+// Near returns at most three of the words in lines, which look most like one that is asked for.
+func Near(asked, lines string) (near []string) {
+	likeness := map[string]float64{}
+	for word := range strings.SplitSeq(lines, "\n") {
+		if like := alike(asked, word); like > 0 {
+			likeness[word] = like
+			near = append(near, word)
+		}
+	}
+	slices.SortFunc(near, func(a, b string) int {
+		return cmp.Or(cmp.Compare(likeness[b], likeness[a]), len(a)-len(b), strings.Compare(a, b))
+	})
+	near = near[:min(len(near), mostNear)]
+	return slices.DeleteFunc(near, func(word string) bool { return likeness[word] < nearRange*likeness[near[0]] })
+}
+
+// alike returns the likeness of a word to one that is asked for, 0 to 1: it begins with that; one edit makes one of the
+// other, or two from eight letters on; or it shares a part or the beginning. A word with a digit can only be a part.
+func alike(asked, word string) float64 {
+	letters, shared := float64(utf8.RuneCountInString(asked)), 0
+	isPart := strings.Contains(word, asked) || strings.Contains(asked, word)
+	isWrong := !isPart && strings.ContainsAny(asked, "0123456789")
+	switch {
+	case len(word) < leastSpelt || isWrong:
+		return 0
+	case strings.HasPrefix(word, asked):
+		return 1
+	case within(1, asked, word):
+		return 1 - 1/letters
+	case letters >= manyLetters && within(2, asked, word):
+		return 1 - 2/letters
+	case isPart:
+		shared = min(len(asked), len(word))
+	default:
+		for asked[shared] == word[shared] { // neither is a part
+			shared++
+		}
+	}
+	likeness := float64(2*shared) / float64(len(asked)+len(word))
+	if likeness < leastShared {
+		return 0
+	}
+	return likeness
+}
+
+// within reports whether so many edits make one word of the other, or fewer. An edit adds, drops or changes a letter, or
+// swaps two.
+func within(edits int, a, b string) bool {
+	x, n := utf8.DecodeRuneInString(a)
+	y, m := utf8.DecodeRuneInString(b)
+	if a == b || edits == 0 {
+		return a == b
+	}
+	if x == y {
+		return within(edits, a[n:], b[n:])
+	}
+	edits--
+	if within(edits, a[n:], b[m:]) || within(edits, a[n:], b) || within(edits, a, b[m:]) {
+		return true
+	}
+	afterX, isPair := strings.CutPrefix(a[n:], string(y))
+	afterY, isSwapped := strings.CutPrefix(b[m:], string(x))
+	return isPair && isSwapped && within(edits, afterX, afterY)
+}
