@@ -133,6 +133,32 @@ func TestLookUpsAreNotSummarised(t *testing.T) {
 	}
 }
 
+// A request that stands alone has no text that only repeats an original.
+func TestLookUpsAreNotSentAlone(t *testing.T) {
+	w := newWorld(t, 30_000)
+	w.hear("ada", "please look it up")
+	ref, _ := w.put("ada: the pier", []byte(strings.Repeat("a plank of the pier\n", 40)))
+	w.open(ref)
+	w.call("RECALL", `{"query":"harbour"}`, "matches: 1, the best first.\n    a plank of the quay")
+	w.call("BASH", `{"command":"ls"}`, "a plank of the jetty")
+	w.reply("It has planks.")
+	w.turns(9, 700)
+	j := w.plan()
+	j.in.Settings.Alone = true
+	for _, task := range []string{Segment, Summarise} {
+		asked, _ := j.render().ask(task, j.runs[0], nil)
+		sent := asked.Messages[1].Content.String()
+		if strings.Contains(sent, "plank of the pier") || strings.Contains(sent, "plank of the quay") {
+			t.Errorf("%s gets what was looked up:\n%.2000s", task, sent)
+		}
+		for _, want := range []string{"opened again: hash=" + ref.Short, "searched for harbour", "plank of the jetty"} {
+			if !strings.Contains(sent, want) {
+				t.Errorf("%s lacks %q:\n%.2000s", task, want, sent)
+			}
+		}
+	}
+}
+
 // A date in a gist is one in the text. Elsewhere a number stands in its sentence or not at all.
 func TestGistsMakeUpNoDates(t *testing.T) {
 	w := newWorld(t, 60_000)

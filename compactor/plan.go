@@ -242,11 +242,18 @@ func stillValid(chunks []Fade, live map[int]*mind.Entry) (valid []Fade) {
 }
 
 // text renders units for a request that stands alone, and as the source that
-// answers are checked against.
+// answers are checked against. Of what only repeats an original it says where that is.
 func text(units []unit) string {
 	var texts []string
 	for _, u := range units {
-		texts = append(texts, u.Plain())
+		entry := *u.Entry
+		entry.Calls = nil
+		for _, call := range u.Calls {
+			shown := *call
+			shown.Text = cmp.Or(lookedUp(call), shown.Text)
+			entry.Calls = append(entry.Calls, &shown)
+		}
+		texts = append(texts, entry.Plain())
 	}
 	return strings.Join(texts, "\n")
 }
