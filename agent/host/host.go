@@ -284,6 +284,11 @@ func (h *Host) thinking() agent.Thinking {
 	return t
 }
 
+// Complete asks the model outside of any life.
+func (h *Host) Complete(ctx context.Context, request llm.Request) (llm.Reply, error) {
+	return h.thinking().Model.Complete(ctx, request, nil)
+}
+
 func (h *Host) limits(id home.Identity) agent.Limits {
 	settings := h.settings
 	return agent.Limits{

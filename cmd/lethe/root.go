@@ -92,7 +92,7 @@ func addCommands(root *cobra.Command, app *cli.App) {
 	addGroup(root, "Carry",
 		newAdoptCommand(app), newExportCommand(app), newImportCommand(app), newHostsCommand(app), newRestoreCommand(app),
 		newTakeCommand(app))
-	addGroup(root, "Measure", newRehearseCommand(app))
+	addGroup(root, "Measure", newRehearseCommand(app), newRerunCommand(app))
 }
 
 // addGroup adds commands below a title of the help.

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/rerun"
+)
+
+func newRerunCommand(app *cli.App) *cobra.Command {
+	var options rerun.Options
+	cmd := &cobra.Command{
+		Use:   "rerun NAME",
+		Short: "Ask past requests again, outside of the life, and compare the answers",
+		Long: `Rerun asks the request of the answer that --at names, or of the next one, and the rest of its
+turn: results of tools are those of then, so it ends at the first answer whose calls differ. With
+--from it asks each request up to --to, and says what they cost and how many answers have other
+calls. It tells the price first and asks nothing that the budget has no room for. The life does
+not change, and does not count the cost.
+
+A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label, or
+a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
+		Example: `  lethe rerun ada --at e39 --model deepseek:deepseek-flash
+  lethe rerun ada --from 2026-11-20 --to now --model deepseek:deepseek-flash --yes`,
+		Args: cli.ExactArgs(1),
+		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			return rerun.Run(ctx, app, options, args[0])
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.At, "at", "", "the `MOMENT` of the first request")
+	flags.StringVar(&options.From, "from", "", "all requests from this `MOMENT` on")
+	flags.StringVar(&options.To, "to", "", "with --from: up to this `MOMENT` (default: now)")
+	flags.StringVar(&options.Model, "model", "", "ask this `MODEL` (default: the one of then)")
+	flags.StringVar(&options.Soul, "soul", "", "a `FILE` in place of the soul")
+	flags.BoolVar(&options.Yes, "yes", false, "do not ask whether the price is right")
+	return cmd
+}
