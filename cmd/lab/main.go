@@ -300,7 +300,8 @@ func (p *program) vitalsCommand() *cobra.Command {
 		Short: "Measure what must not get worse unseen, in five minutes",
 		Long: `Vitals measures the size of the code, the cost of a day on each shape of log, recall, the evidence before a
 reader, a sample of kills and power losses, and a round beside the bare client's,
-and prints them as Markdown tables that a note can hold. Let nothing else run meanwhile. It needs the tree of Lethe and Go; your identities and your keys are not touched.`,
+and prints them as Markdown tables that a note can hold. Let nothing else run meanwhile.
+It needs the tree of Lethe and Go; your identities and your keys are not touched.`,
 		Example: `  go run ./cmd/lab vitals --data DIR_OF_LOCOMO > vitals.md
   go run ./cmd/lab vitals --only cost,size`,
 		Args: cobra.NoArgs,

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -18,14 +19,15 @@ type Again []EpochAgain
 
 // EpochAgain is about the calls of one epoch.
 type EpochAgain struct {
-	Epoch    int     `json:"epoch"`
-	Why      string  `json:"why"`
-	Calls    int     `json:"calls"`
-	Opened   int     `json:"opened"`   // of Calls, UNCOMPACT
-	Searched int     `json:"searched"` // of Calls, RECALL
-	Repeated int     `json:"repeated"` // of Calls, with the tool and the arguments of a call in an earlier epoch
-	Tokens   int     `json:"tokens"`   // estimated, of the results of these three, as they were shown
-	USD      float64 `json:"usd"`      // their part of the bills of the replies that made them, and their results as new input
+	Epoch    int    `json:"epoch"`
+	Why      string `json:"why"`
+	Calls    int    `json:"calls"`
+	Opened   int    `json:"opened"`   // of Calls, UNCOMPACT
+	Searched int    `json:"searched"` // of Calls, RECALL
+	Repeated int    `json:"repeated"` // of Calls, with the tool and the arguments of a call in an earlier epoch
+	Tokens   int    `json:"tokens"`   // estimated, of the results of these three, as they were shown
+	// USD is their part of the bills of the replies that made them, and their results as new input.
+	USD float64 `json:"usd"`
 }
 
 // rereader follows a life.
@@ -40,12 +42,7 @@ type rereader struct {
 // ReadAgain reads the life in a directory of an identity. It changes nothing.
 func ReadAgain(store *blobs.Store, dir string) (Again, error) {
 	r := &rereader{store: store, made: map[string]int{}, epochs: Again{{Why: "boot"}}}
-	err := life.Scan(filepath.Join(dir, "LIFE.md"), func(line life.Event, at int64) error {
-		if err := r.read(line); err != nil {
-			return fmt.Errorf("read LIFE.md at byte %d: %w", at, err)
-		}
-		return nil
-	})
+	err := life.Scan(filepath.Join(dir, "LIFE.md"), func(line life.Event, _ int64) error { return r.read(line) })
 	return r.epochs, err
 }
 
@@ -72,9 +69,8 @@ func (r *rereader) now() *EpochAgain { return &r.epochs[len(r.epochs)-1] }
 
 // result counts a call, if it brought back something forgotten.
 func (r *rereader) result(line life.Event, e event.Result) error {
-	n, k, _ := mind.ParseID(e.ID)
-	isOfReply := n == r.reply.N && k >= 1 && k <= len(r.calls)
-	if !isOfReply {
+	_, k, _ := mind.ParseID(e.ID)
+	if k < 1 || k > len(r.calls) {
 		return nil
 	}
 	now, key := r.now(), e.Tool+" "+r.calls[k-1].Args
@@ -96,14 +92,9 @@ func (r *rereader) result(line life.Event, e event.Result) error {
 		return err
 	}
 	text := []rune(mind.Result(body))
-	if e.Show > 0 {
-		text = text[:min(e.Show, len(text))]
-	}
-	var estimate llm.Estimator
-	if r.reply.Weight > 0 {
-		estimate = estimate.Observe(int(r.reply.Weight), int(r.reply.In))
-	}
-	tokens := estimate.Tokens(llm.Weight(string(text)))
+	shown := string(text[:min(cmp.Or(e.Show, len(text)), len(text))])
+	estimate := llm.Estimator{}.Observe(int(r.reply.Weight), int(r.reply.In))
+	tokens := estimate.Tokens(llm.Weight(shown))
 	usd, _ := llm.Known(nil).Cost(r.reply.Model, llm.Usage{Input: tokens, Written: tokens}, line.At)
 	now.Tokens += tokens
 	now.USD += usd + r.reply.USD/float64(len(r.calls))
@@ -112,36 +103,19 @@ func (r *rereader) result(line life.Event, e event.Result) error {
 
 // body reads the text of a line.
 func (r *rereader) body(line life.Event) ([]byte, error) {
-	if len(line.Refs) == 0 {
-		return nil, nil
-	}
-	hash, err := r.store.Resolve(line.Refs[0].Hash)
-	if err != nil {
-		return nil, err
-	}
-	blob, err := r.store.Get(hash)
+	blob, err := r.store.Find(line.Refs[0].Hash)
 	return blob.Body, err
 }
 
-// String renders the epochs as a table, with their sum.
+// String renders the epochs as a table.
 func (a Again) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "epoch\tbegan by\tcalls\topened\tsearched\trepeated\ttokens\tUSD\t")
-	sum := EpochAgain{}
-	row := func(name string, e EpochAgain) {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%.4f\t\n", name, e.Why, e.Calls, e.Opened, e.Searched, e.Repeated, e.Tokens, e.USD)
-	}
 	for _, e := range a {
-		row(fmt.Sprint(e.Epoch), e)
-		sum.Calls += e.Calls
-		sum.Opened += e.Opened
-		sum.Searched += e.Searched
-		sum.Repeated += e.Repeated
-		sum.Tokens += e.Tokens
-		sum.USD += e.USD
+		fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%.4f\t\n",
+			e.Epoch, e.Why, e.Calls, e.Opened, e.Searched, e.Repeated, e.Tokens, e.USD)
 	}
-	row("all", sum)
 	w.Flush()
 	return b.String()
 }

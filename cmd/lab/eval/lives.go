@@ -3,7 +3,6 @@ package eval
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 )
@@ -31,7 +30,7 @@ func Shapes() []Life {
 	var lives []Life
 	for i, shape := range []string{"chat", "code", "night", "people"} {
 		w := &writer{shape: shape, rng: rand.New(rand.NewPCG(48, uint64(i)))}
-		w.Unasked = map[string]int{"chat": 50, "code": 25, "night": 25, "people": 75}[shape]
+		w.Unasked = map[string]int{"chat": 75, "code": 25, "night": 25, "people": 75}[shape]
 		w.at = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 		lives = append(lives, w.write())
 	}
@@ -65,77 +64,57 @@ var (
 	}
 )
 
-// write has a fact in each second portion, and all rules early, among talk or listings about nothing.
+// told is what each shape tells, and the question for it: of a place, a thing, a number and a person.
+var told = map[string][2]string{
+	"chat":   {"I hung the spare key of the %[1]s behind the old %[2]s.", "Where is the spare key of the %[1]s?"},
+	"code":   {"FAIL: %[1]s_test.go:%[3]d: %[2]s deadlocked in reload", "Why is the build of the %[1]s red?"},
+	"night":  {"ALARM: backup of %[1]s stopped at block %[3]d: %[2]s full", "How far did the copy of the %[1]s get?"},
+	"people": {"The number of my locker at the %[1]s is %[3]d.", "Which number has the locker of %[4]s?"},
+}
+
+// write has a fact in each second portion at first, and all rules, among talk or listings about nothing.
 func (w *writer) write() Life {
 	w.Name, w.Limit, w.Files, w.Asked = w.shape, Small.limit, map[string]string{}, rules
 	for n := range steps {
 		w.at = w.at.Add(time.Duration(1+w.rng.IntN(5)) * time.Hour)
 		fact := ""
 		if n%2 == 0 && n/2 < facts {
-			fact = w.fact(n / 2)
+			about := []any{places[n/2], things[w.rng.IntN(len(things))], 1000 + w.rng.IntN(9000), people[n/2]}
+			fact = fmt.Sprintf(told[w.shape][0], about...)
+			question := fmt.Sprintf(told[w.shape][1], about...)
+			w.Asked = append(w.Asked, Asked{Text: question, Evidence: []string{fact}})
 		}
 		if n%5 == 1 && n/5 < len(rules) {
-			w.hear(w.person(), rules[n/5].Evidence[0])
+			w.Portions = append(w.Portions, []Line{w.line(w.person(), rules[n/5].Evidence[0])})
 		}
-		w.step(n, fact)
+		w.Portions = append(w.Portions, w.step(n, fact))
 	}
-	w.Portions = slices.DeleteFunc(w.Portions, func(lines []Line) bool { return len(lines) == 0 })
 	return w.Life
 }
 
-// fact tells something that a question asks for.
-func (w *writer) fact(n int) string {
-	who, place, thing := people[n], places[n], things[w.rng.IntN(len(things))]
-	number := 1000 + w.rng.IntN(9000)
-	said, question := "", ""
-	switch {
-	case w.shape == "people":
-		said = fmt.Sprintf("The number of my locker at the %s is %d.", place, number)
-		question = fmt.Sprintf("Which number has the locker of %s?", who)
-	case w.shape == "chat" && n%2 == 0:
-		said = fmt.Sprintf("I hung the spare key of the %s behind the old %s.", place, thing)
-		question = fmt.Sprintf("How do I get into the %s?", place)
-	case w.shape == "chat":
-		said = fmt.Sprintf("Repairing the roof of the %s came to %d euros.", place, number)
-		question = fmt.Sprintf("How much did we pay for the roof of the %s?", place)
-	case w.shape == "code":
-		said = fmt.Sprintf("FAIL: %s_test.go:%d: %s deadlocked in reload", place, number%300, thing)
-		question = fmt.Sprintf("Why is the build of the %s red?", place)
-	default:
-		said = fmt.Sprintf("ALARM: backup of %s stopped at block %d: %s full", place, number, thing)
-		question = fmt.Sprintf("How far did the copy of the %s get?", place)
-	}
-	w.Asked = append(w.Asked, Asked{Text: question, Evidence: []string{said}})
-	return said
-}
-
 // step has an identity hear of a fact, "" for nothing, or read it in a file.
-func (w *writer) step(n int, fact string) {
+func (w *writer) step(n int, fact string) (lines []Line) {
 	if w.shape == "chat" || w.shape == "people" {
-		for i := range 14 {
-			speaker, said := w.person(), w.talk()
-			if i == 5 && fact != "" {
-				speaker, said = people[n/2], fact
-			}
-			w.more(speaker, said)
+		for range 14 {
+			lines = append(lines, w.line(w.person(), w.talk()))
 		}
-		w.end()
-		return
+		if fact != "" {
+			lines[5].Speaker, lines[5].Text = people[n/2], fact
+		}
+		return lines
 	}
 	name := fmt.Sprintf("%s-%02d.log", w.shape, n)
-	var b strings.Builder
 	for i := range 40 {
 		if i == 20 && fact != "" {
-			b.WriteString(fact + "\n")
+			w.Files[name] += fact + "\n"
 		}
-		fmt.Fprintf(&b, "%04d ok %s %x\n", i, chaff[w.rng.IntN(len(chaff))], w.rng.Uint64())
+		w.Files[name] += fmt.Sprintf("%04d ok %s %x\n", i, chaff[w.rng.IntN(len(chaff))], w.rng.Uint64())
 	}
-	w.Files[name] = b.String()
-	speaker := w.person()
+	line := w.line(w.person(), "read "+name)
 	if w.shape == "night" {
-		speaker = "cron-night"
+		line.Speaker, line.Agent = "cron-night", true
 	}
-	w.hear(speaker, "read "+name)
+	return []Line{line}
 }
 
 func (w *writer) talk() string {
@@ -154,22 +133,10 @@ func (w *writer) person() string {
 	return people[w.rng.IntN(most)]
 }
 
-func (w *writer) hear(speaker, said string) {
-	w.more(speaker, said)
-	w.end()
-}
-
-// more adds a line to the portion that is open.
-func (w *writer) more(speaker, said string) {
-	if len(w.Portions) == 0 {
-		w.end()
-	}
+func (w *writer) line(speaker, said string) Line {
 	w.at = w.at.Add(time.Minute)
-	last := &w.Portions[len(w.Portions)-1]
-	*last = append(*last, Line{Speaker: speaker, Agent: strings.HasPrefix(speaker, "cron-"), Text: said, At: w.at})
+	return Line{Speaker: speaker, Text: said, At: w.at}
 }
-
-func (w *writer) end() { w.Portions = append(w.Portions, nil) }
 
 // Life makes one of a conversation. Short lines are told from others by who said them, and when.
 func (c Conversation) Life() Life {
