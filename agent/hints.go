@@ -41,7 +41,7 @@ func (t *thinker) hintIfDue(ctx context.Context) error {
 	var hits []recall.Hit
 	for _, text := range texts {
 		found, err := t.indexer.Ask(ctx, func(x *recall.Index) (recall.Found, error) {
-			return x.Hints(ctx, t.Store, text, time.Now(), recall.HintConfidence)
+			return x.Hints(ctx, t.Store, text, time.Now().In(t.cfg.Zone), recall.HintConfidence)
 		})
 		if err != nil {
 			t.Log.Debug("no hint", "error", err)

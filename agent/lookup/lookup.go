@@ -169,7 +169,7 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 	defer cancel()
 	k := b.now.Load()
 	found, err := b.Index.Ask(ctx, func(x *recall.Index) (recall.Found, error) {
-		return x.Search(ctx, b.Store, recall.Query{Text: query, Limit: limit, Now: time.Now()})
+		return x.Search(ctx, b.Store, recall.Query{Text: query, Limit: limit, Now: time.Now().In(b.Tools.Zone)})
 	})
 	if errors.Is(err, recall.ErrEmpty) {
 		err = tools.ErrNoWords
@@ -187,7 +187,7 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 	if err == nil && someAreAbsent {
 		remark += " In no original: " + strings.Join(found.Absent, ", ") + "."
 	}
-	if err == nil && len(found.Near) > 0 {
+	if len(found.Near) > 0 {
 		remark += " Looked for as well: " + strings.Join(found.Near, "; ") + "."
 	}
 	recall.NewerFirst(found.Hits, k.Overtaken)

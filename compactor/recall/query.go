@@ -34,7 +34,7 @@ type term struct {
 const (
 	mostQuery   = 4000 // bytes
 	mostWords   = 96
-	mostSpelt   = 16 // words that others may stand for
+	mostSpelt   = 8 // words that others may stand for
 	mostPeriods = 16
 )
 
@@ -93,14 +93,14 @@ func (q *query) collect(said string) {
 
 // approach adds words of the life that stand for a term, which it does not know.
 func (q *query) approach(unknown int, words string) {
-	asked := &q.terms[unknown]
-	for _, word := range text.Near(asked.text, words) {
+	asked := q.terms[unknown].text
+	for _, word := range text.Near(asked, words) {
 		stem := text.Stems{}.Term(text.Token{Text: word})
 		if slices.ContainsFunc(q.terms, func(t term) bool { return t.stem == stem }) {
 			continue
 		}
 		q.terms[unknown].stood = true
-		q.near = append(q.near, word+" for "+asked.text)
+		q.near = append(q.near, word+" for "+asked)
 		q.terms = append(q.terms, term{text: word, stem: stem, part: true, near: true})
 	}
 }

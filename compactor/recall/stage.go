@@ -91,11 +91,11 @@ func (s *shortlist) match(ctx context.Context, view *index.View, asked *query, w
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		said := 0
+		s.dfs = append(s.dfs, 0)
 		for _, list := range all[index.About+1:] {
-			said += list.Len()
+			s.dfs[i] += float64(list.Len())
 		}
-		s.dfs = append(s.dfs, float64(cmp.Or(said, all[index.About].Len()))) // if nobody said the word
+		s.dfs[i] = cmp.Or(s.dfs[i], float64(all[index.About].Len())) // if nobody said the word
 		if t.spelt && s.dfs[i] == 0 {
 			asked.approach(i, words())
 		}

@@ -35,9 +35,8 @@ func Near(asked, lines string) (near []string) {
 func alike(asked, word string) float64 {
 	letters, shared := float64(utf8.RuneCountInString(asked)), 0
 	isPart := strings.Contains(word, asked) || strings.Contains(asked, word)
-	isWrong := !isPart && strings.ContainsAny(asked, "0123456789")
 	switch {
-	case len(word) < leastSpelt || isWrong:
+	case !isPart && strings.ContainsAny(asked, "0123456789"):
 		return 0
 	case strings.HasPrefix(word, asked):
 		return 1

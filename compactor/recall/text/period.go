@@ -55,6 +55,31 @@ var monthOrYear = sync.OnceValue(func() *regexp.Regexp {
 // recently maps the names of the days just before today to their number: a generous one, since Fit is no sharper.
 var recently = map[string]int{"yesterday": 1, "last week": 14, "last month": 62}
 
+// counted finds a day by how long ago it was, or the last one of its name.
+var counted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`\b(\d{1,3}|a|two|three|four|five|six|seven|eight|nine|ten) (day|week)s? ago\b|` +
+			`\blast ((?:sun|mon|tues|wednes|thurs|fri|satur)day)\b|\bthis morning\b`)
+})
+
+var numbers = strings.Fields("0 a two three four five six seven eight nine ten")
+
+// spoken returns the day that a match of counted names.
+func spoken(match []string, today time.Time) (day time.Time) {
+	n, err := strconv.Atoi(match[1])
+	if err != nil {
+		n = max(0, slices.Index(numbers, match[1]))
+	}
+	if match[2] == "week" {
+		n *= 7
+	}
+	day = today.AddDate(0, 0, -n)
+	for weekday := ""; match[3] != weekday; weekday = strings.ToLower(day.Weekday().String()) {
+		day = day.AddDate(0, 0, -1)
+	}
+	return day
+}
+
 // Periods finds the times that a text names, which is composed (NFC): its days, and where these do
 // not stand, its months and years. Without a year, a day or a month is the last one before now.
 func Periods(text string, now time.Time) (out []Period) {
@@ -88,6 +113,10 @@ func Periods(text string, now time.Time) (out []Period) {
 		add(since, until, at[0], at[1])
 	}
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	for _, match := range counted().FindAllStringSubmatch(strings.ToLower(text), 4) {
+		day := spoken(match, today)
+		out = append(out, Period{Since: day, Until: day.AddDate(0, 0, 1)})
+	}
 	for words, days := range recently {
 		if strings.Contains(strings.ToLower(text), words) {
 			out = append(out, Period{Since: today.AddDate(0, 0, -days), Until: today})
