@@ -172,7 +172,10 @@ func (book Book) Own(self string) (lines []Line) {
 	}
 	own := family[0]
 	for _, span := range []string{Day, Month, Life} {
-		limit := *book.Sums.at(span)
+		limit, ofRole := *book.Sums.at(span), *own.Role.at(span)
+		if ofRole > 0 {
+			limit = min(cmp.Or(limit, ofRole), ofRole)
+		}
 		if span == Life {
 			limit = own.Limit
 			if own.Parent != "" && book.Spawn > 0 {

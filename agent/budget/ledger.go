@@ -33,6 +33,7 @@ type Account struct {
 	Name     string `json:"name"`
 	Parent   string `json:"parent,omitempty"` // Self of its parent
 	Limit    USD    `json:"limit,omitzero"`   // of its life, set by its parent
+	Role     Sums   `json:"role,omitzero"`    // limits of a day and a month, set by its role
 	Spending        // without Settled and Warned
 	Holds    []Hold `json:"holds,omitempty"`
 }
@@ -76,7 +77,7 @@ func (account *Account) Says(spending Spending) {
 
 // Same reports whether two accounts tell the same money. b may stand on an earlier day.
 func (account Account) Same(b Account) bool {
-	sameLimits := account.Raised == b.On(account.Date).Raised
+	sameLimits := account.Role == b.Role && account.Raised == b.On(account.Date).Raised
 	sameSpent := account.Spent.Life == b.Spent.Life && slices.Equal(account.Holds, b.Holds)
 	return sameLimits && sameSpent
 }

@@ -18,7 +18,7 @@ import (
 type Wallet struct {
 	home    home.Home
 	store   *blobs.Store
-	given   bool        // its parent has limited its life
+	given   bool        // its parent, or its role or that of an ancestor, has limited it
 	limited atomic.Bool // by any limit; without one it only writes its spending, and only if there is a ledger
 
 	mu     sync.Mutex
@@ -44,6 +44,13 @@ func Open(
 		child, err := h.Identity(self, "").Child()
 		if err != nil {
 			return nil, err
+		}
+		hired, err := h.Identity(self, "").Hired()
+		if err != nil {
+			return nil, err
+		}
+		if hired != nil && hired.With.Day+hired.With.Month > 0 {
+			p.given = true
 		}
 		if child != nil && child.USD > 0 {
 			p.given = true
@@ -272,6 +279,9 @@ func newAccount(id home.Identity, store *blobs.Store) Account {
 	}
 	if child, err := id.Child(); child != nil && err == nil {
 		account.Limit = Of(child.USD)
+	}
+	if hired, err := id.Hired(); hired != nil && err == nil {
+		account.Role = Sums{Day: Of(hired.With.Day), Month: Of(hired.With.Month)}
 	}
 	return account
 }

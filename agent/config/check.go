@@ -134,15 +134,20 @@ func (s *Settings) Check() error {
 	return errors.Join(f...)
 }
 
+// tools refuses names of tools that there are not.
+func (f *faults) tools(key string, names []string) {
+	all := tools.All()
+	for _, name := range names {
+		near := cmp.Or(Nearest(name, all), strings.Join(all, ", "))
+		f.unless(slices.Contains(all, name), "%s: there is no tool %q; did you mean %s?", key, name, near)
+	}
+}
+
 func (s Settings) checkTools(f *faults) {
 	askTime, err := tools.Duration(cmp.Or(s.Tools.AskTime, "7d"))
 	f.unless(err == nil, "tools.ask_time = %q is not a duration such as \"12h\" or \"3d\"", s.Tools.AskTime)
 	f.lasts("tools.ask_time", askTime)
-	all := tools.All()
-	for _, name := range s.Tools.Only {
-		near := cmp.Or(Nearest(name, all), strings.Join(all, ", "))
-		f.unless(slices.Contains(all, name), "tools.only: there is no tool %q; did you mean %s?", name, near)
-	}
+	f.tools("tools.only", s.Tools.Only)
 	for _, rule := range s.Tools.Ask {
 		_, err := tools.ParseRule(rule)
 		f.unless(err == nil, "tools.ask: %w", err)

@@ -115,6 +115,7 @@ type Settings struct {
 	} `toml:"recall"`
 	Secrets  shape.Config `toml:"secrets"`
 	Reviewer Reviewer     `toml:"reviewer"`
+	Hire     Hire         `toml:"hire"`
 	Agents   map[string]struct {
 		Wake string `toml:"wake"` // WakeMentions; default: each line
 	} `toml:"agents"` // by name
@@ -196,18 +197,33 @@ func ReadFile(path string) ([]byte, error) {
 
 // Parse reads the text of a config.toml; path is for errors.
 func Parse(path string, data []byte, into Checked) error {
+	ignored, err := decode(path, data, into)
+	if err != nil {
+		return err
+	}
+	into.own().Ignored = append(into.own().Ignored, ignored...)
+	if err := into.Check(); err != nil {
+		return Invalid("", "read %s: %w", path, err)
+	}
+	model := &into.own().Model
+	model.Name = llm.Config{Preset: model.Preset, BaseURL: model.BaseURL, Model: model.Name}.Named()
+	return nil
+}
+
+// decode reads a text into a struct, and returns the keys that have lost their effect. It refuses unknown ones.
+func decode(path string, data []byte, into any) (ignored []string, err error) {
 	meta, err := toml.Decode(string(data), into)
 	if err != nil {
-		return Invalid("", "read %s: %w", path, tomlError(err))
+		return nil, Invalid("", "read %s: %w", path, tomlError(err))
 	}
-	known := Keys(into)
+	known := keysOf(reflect.TypeOf(into).Elem(), "")
 	var unknown, meant []string
 	for _, k := range meta.Undecoded() {
 		key, table := k.String(), strings.Join(k[:len(k)-1], ".")
 		switch {
 		case slices.Contains(bridgeTables, k[0]) && !slices.Contains(known, k[0]):
 		case slices.Contains(removedKeys, key):
-			into.own().Ignored = append(into.own().Ignored, key)
+			ignored = append(ignored, key)
 		case !slices.Contains(unknown, table): // of an unknown table, the table
 			unknown = append(unknown, key)
 			if near := Nearest(key, known); near != "" {
@@ -225,14 +241,9 @@ func Parse(path string, data []byte, into Checked) error {
 		if len(meant) > 0 {
 			what = "did you mean: " + strings.Join(meant, ", ")
 		}
-		return Invalid(what, "read %s: unknown key %s", path, strings.Join(unknown, ", "))
+		return nil, Invalid(what, "read %s: unknown key %s", path, strings.Join(unknown, ", "))
 	}
-	if err := into.Check(); err != nil {
-		return Invalid("", "read %s: %w", path, err)
-	}
-	model := &into.own().Model
-	model.Name = llm.Config{Preset: model.Preset, BaseURL: model.BaseURL, Model: model.Name}.Named()
-	return nil
+	return ignored, nil
 }
 
 // spelled returns the right spelling of a key of a type that is written in another case, or "".

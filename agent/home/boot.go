@@ -26,7 +26,10 @@ type BootOptions struct {
 	Soul  string   // its purpose; "" takes the default
 	Rooms []string // that it hears from the start
 	Child *Child   // nil unless another identity has spawned it
-	fork  *fork    // nil unless it begins with the mind of another one
+	Hired *Hired   // nil unless people hire it for a role
+	// Memory is the first text of MEMORY.md.
+	Memory []byte
+	fork   *fork // nil unless it begins with the mind of another one
 	// Check, if not nil, can refuse the identity when its files are there. Then
 	// they are removed.
 	Check func(Identity) error
@@ -147,7 +150,7 @@ func (id Identity) createFiles(soul string, o BootOptions) error {
 		return err
 	}
 	texts := []mind.Text{
-		{Name: MemoryFile},
+		{Name: MemoryFile, Body: o.Memory},
 		{Name: "SEGMENT.md", Body: []byte(lethe.Segment)},
 		{Name: "SUMMARISE.md", Body: []byte(lethe.Summarise)},
 	}
@@ -159,8 +162,11 @@ func (id Identity) createFiles(soul string, o BootOptions) error {
 			return err
 		}
 	}
+	if o.Hired != nil {
+		return id.SetHired(*o.Hired)
+	}
 	if o.Child != nil {
-		return o.Child.write(id)
+		return id.write(taskFile, o.Child)
 	}
 	return nil
 }

@@ -34,29 +34,33 @@ type Child struct {
 
 const taskFile = "task.toml"
 
-func (c *Child) write(id Identity) error {
+// write writes a value into a file of the identity, as TOML.
+func (id Identity) write(file string, value any) error {
 	var b bytes.Buffer
-	if err := toml.NewEncoder(&b).Encode(c); err != nil {
+	if err := toml.NewEncoder(&b).Encode(value); err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(id.Dir, taskFile), b.Bytes(), 0o600)
+	return durable.WriteFile(filepath.Join(id.Dir, file), b.Bytes(), 0o600)
 }
 
-// Child returns what the identity was spawned with; nil where nobody has.
-func (id Identity) Child() (*Child, error) {
-	text, _, err := durable.ReadRegular(filepath.Join(id.Dir, taskFile), maxOwn)
+// read reads a file that write has written; nil if there is none.
+func read[T any](id Identity, file string) (*T, error) {
+	text, _, err := durable.ReadRegular(filepath.Join(id.Dir, file), maxOwn)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	c := &Child{}
+	value := new(T)
 	if err == nil {
-		err = toml.Unmarshal(text, c)
+		err = toml.Unmarshal(text, value)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s of %s: %w", taskFile, id.Name, err)
+		return nil, fmt.Errorf("read %s of %s: %w", file, id.Name, err)
 	}
-	return c, nil
+	return value, nil
 }
+
+// Child returns what the identity was spawned with; nil where nobody has.
+func (id Identity) Child() (*Child, error) { return read[Child](id, taskFile) }
 
 // IsChild reports whether another identity has spawned this one.
 func (id Identity) IsChild() bool {

@@ -99,6 +99,7 @@ func (h Home) Agents() string { return filepath.Join(h.Dir, "agents") }
 
 // Names is the directory with one link a name.
 func (h Home) Names() string { return filepath.Join(h.Dir, "names") }
+func (h Home) Roles() string { return filepath.Join(h.Dir, "roles") }
 
 // Identity is one life of a home.
 type Identity struct {

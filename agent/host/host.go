@@ -255,7 +255,23 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		Warnings: h.warnings, Ready: h.hears, Tell: h.options.Tell, Retry: h.options.Retry[id.Self],
 		Listed: h.options.Listed,
 	}
+	hired, err := id.Hired()
+	if err != nil {
+		return c, err
+	}
+	if hired != nil {
+		h.employ(hired.With, &c)
+	}
 	return c, h.review(id, &c)
+}
+
+// employ has an identity run with its role.
+func (h *Host) employ(role home.Role, c *agent.Config) {
+	c.Tools = c.Tools.Narrowed(role.Tools)
+	c.Mentions = c.Mentions || role.Wake == config.WakeMentions
+	if role.Model != "" && !h.Offline {
+		c.Params.Model = h.known.Settle(role.Model, "", h.preset)
+	}
 }
 
 // thinking returns the model, and all that shapes its requests.

@@ -333,7 +333,10 @@ func DefaultOf(all []home.Identity, settings config.Settings) (home.Identity, er
 			}
 		}
 	}
-	all = slices.DeleteFunc(all, settings.Reviewer.Is)
+	all = slices.DeleteFunc(all, func(id home.Identity) bool {
+		hired, _ := id.Hired()
+		return settings.Reviewer.Is(id) || hired != nil
+	})
 	switch len(all) {
 	case 0:
 		return home.Identity{}, fmt.Errorf("find the default identity: %w", home.ErrNotFound)

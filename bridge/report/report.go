@@ -77,6 +77,7 @@ type Agent struct {
 	Parent    string `json:"parent,omitempty"` // of a child
 	Host      string `json:"host,omitempty"`   // of the home that has the life, if that is another one
 	Work      *Work  `json:"work,omitempty"`
+	Hired     string `json:"hired,omitempty"` // its role and people
 	Turns     int    `json:"turns"`
 	Entries   int    `json:"entries"`
 	LifeBytes int64  `json:"life_bytes"`
@@ -170,6 +171,9 @@ func (h Home) Agent(id home.Identity) Agent {
 	agent.State = cmp.Or(agent.State, status.Starting)
 	if fi, err := os.Stat(id.LIFE()); err == nil {
 		agent.LifeBytes = fi.Size()
+	}
+	if hired, _ := id.Hired(); hired != nil { // one that cannot be read is told by its run
+		agent.Hired = hired.String()
 	}
 	if rooms, err := chat.Rooms(id.Subs()); err == nil && rooms != nil {
 		agent.Rooms = rooms

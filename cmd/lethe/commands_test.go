@@ -78,7 +78,8 @@ func TestNoCommandHidesAWord(t *testing.T) {
 func TestExitCodesPage(t *testing.T) {
 	page := lethetest.Page(t, "commands.md")
 	codes := []int{
-		exit.Done, exit.Failed, exit.Usage, exit.NotFound, exit.Running, exit.NoKey, exit.Corrupt, exit.Newer, exit.Interrupt,
+		exit.Done, exit.Failed, exit.Usage, exit.NotFound, exit.Running, exit.NoKey, exit.Corrupt, exit.Newer,
+		exit.Elsewhere, exit.Bound, exit.Interrupt,
 	}
 	for _, code := range codes {
 		lethetest.Words(t, page, fmt.Sprintf("\n- %d: ", code))

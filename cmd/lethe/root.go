@@ -86,7 +86,8 @@ func addCommands(root *cobra.Command, app *cli.App) {
 		newModelsCommand(app), newQuestionsCommand(app), newRecallCommand(app), newRoomsCommand(app),
 		newTriggersCommand(app), newVersionCommand(app))
 	addGroup(root, "Run",
-		newBridgeCommand(app), newCleanCommand(app), newInitCommand(app), newRmCommand(app), newEraseCommand(app),
+		newBridgeCommand(app), newCleanCommand(app), newFireCommand(app), newHireCommand(app), newInitCommand(app),
+		newRmCommand(app), newEraseCommand(app),
 		newGCCommand(app), newRunCommand(app), newServeCommand(app), newSkillsCommand(app), newStopCommand(app))
 	addGroup(root, "Branch", newBranchCommand(app), newDiffCommand(app), newForkCommand(app), newTreeCommand(app))
 	addGroup(root, "Carry",

@@ -51,7 +51,9 @@ var kinds = []kind{
 	{code: exit.Running, errs: []any{check.ErrInUse}, advice: "stop what runs first: %s", command: "stop NAME"},
 	{code: exit.Running, errs: []any{
 		new(*home.RunningError), new(*home.ElsewhereError), bridge.ErrRunning, archive.ErrImporting,
+		host.ErrHired,
 	}},
+	{code: exit.Bound, errs: []any{host.ErrBound}},
 	{code: exit.NoKey, errs: []any{archive.ErrKey}, advice: "name a file with the age key: --identity FILE"},
 	{code: exit.NoKey, errs: []any{llm.ErrNoKey},
 		advice:  "%s asks for it and keeps it; or set it in the environment, or add --offline to try without one",

@@ -17,6 +17,7 @@ const (
 	Corrupt   = 6
 	Newer     = 7
 	Elsewhere = 8
+	Bound     = 9
 	Interrupt = 130
 )
 

@@ -1,0 +1,106 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"lethe/agent/budget"
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/chat"
+	"lethe/mind/audience"
+)
+
+// Errors of Hire.
+var (
+	ErrHired = errors.New("it is hired already")
+	ErrBound = errors.New("[hire] in config.toml does not allow it: fire one, or raise the bound")
+)
+
+const otherName = "hire another one with --as"
+
+// Hire boots an identity for a role, with a room of its name whose readers are the people of work, and has it be kept
+// running; or has the one that was fired go on. An empty name is made of role and people. Hires of one home take turns.
+// The error is home.ErrNotFound for an unknown role, ErrHired, ErrBound, or a *config.Error.
+func (h *Host) Hire(name string, work home.Hired) (id home.Identity, err error) {
+	name = cmp.Or(name, strings.ToLower(strings.Join(append([]string{work.Role}, work.For...), "-")))
+	role, err := config.ReadRole(h.home, work.Role)
+	if err != nil {
+		return id, err
+	}
+	work.With = role.Role
+	turn := flock.New(h.home.Roles(), flock.SetFlag(os.O_RDONLY))
+	defer turn.Close()
+	if err := turn.Lock(); err != nil {
+		return id, err
+	}
+	if err := h.admit(name, work); err != nil {
+		return id, err
+	}
+	id, err = h.Boot(home.BootOptions{
+		Name: name, Soul: string(role.Soul), Memory: role.Memory, Rooms: []string{name}, Hired: &work,
+	})
+	if errors.Is(err, home.ErrExists) {
+		err = id.SetHired(work)
+	}
+	if err != nil {
+		return id, err
+	}
+	return id, id.Start(work.With.Model == "offline", "")
+}
+
+// admit refuses one identity more than [hire] allows, and one that is there unless it was hired for the same work and is
+// not kept running. The dollars of all roles count together, whatever is spent. Then it closes the room.
+func (h *Host) admit(name string, work home.Hired) error {
+	all, err := h.home.List()
+	if err != nil {
+		return err
+	}
+	count, day := 1, work.With.Day
+	for _, id := range all {
+		was, err := id.Hired()
+		if err != nil {
+			return err
+		}
+		started, kept := id.Started()
+		switch isHired := was != nil && kept; {
+		case id.Name != name && isHired:
+			count, day = count+1, day+was.With.Day
+		case id.Name != name:
+		case was == nil || was.Role != work.Role || !audience.Same(was.For, work.For):
+			return config.Invalid(otherName, "it is there, and not as %s", work)
+		case isHired && started.Failed == "":
+			return ErrHired
+		}
+	}
+	bounds := h.settings.Hire
+	if most := cmp.Or(bounds.Most, 20); count > most {
+		return fmt.Errorf("%d are hired (most = %d): %w", count-1, most, ErrBound)
+	}
+	unbounded := work.With.Day == 0 || budget.Of(day) > budget.Of(bounds.Day)
+	if bounds.Day > 0 && unbounded {
+		return fmt.Errorf("its day_usd is %g, of all %g (hire.day_usd = %g): %w", work.With.Day, day, bounds.Day, ErrBound)
+	}
+	return h.closeRoom(name, work.For)
+}
+
+// closeRoom gives a new room its readers. One that is there for others is refused.
+func (h *Host) closeRoom(room string, readers audience.Readers) error {
+	about, err := chat.ReadAbout(h.home.Dir, room)
+	_, missing := os.Lstat(h.home.Room(room))
+	switch isNew := about.Readers == nil && errors.Is(missing, os.ErrNotExist); {
+	case err != nil:
+		return err
+	case isNew:
+		about.Readers = readers
+		return about.Write(h.home.Dir, room)
+	case !audience.Same(about.Readers, readers):
+		return config.Invalid(otherName, "room %s is there for others", room)
+	}
+	return nil
+}

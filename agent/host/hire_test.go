@@ -1,0 +1,97 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"lethe/agent/budget"
+	"lethe/agent/home"
+	"lethe/internal/test/lethetest"
+)
+
+// role writes a role into a home.
+func role(t *testing.T, in home.Home, name, settings string) {
+	t.Helper()
+	dir := filepath.Join(in.Roles(), name)
+	lethetest.Must(t, os.MkdirAll(dir, 0o700))
+	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "SOUL.md"), []byte("You are a "+name+"."), 0o600))
+	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "role.toml"), []byte(settings), 0o600))
+}
+
+// A hired life runs with the tools, the limits and the wakes of its role; others do not. Nobody takes it for the default
+// one.
+func TestHired(t *testing.T) {
+	h, bot := private(t, "")
+	role(t, h.home, "nurse", "tools = [\"SAY\"]\nwake = \"mentions\"\nday_usd = 2\nmonth_usd = 9\n")
+	ann, err := h.Hire("", home.Hired{Role: "nurse", For: []string{"Ann"}})
+	lethetest.Must(t, err)
+	got, err := h.config(ann)
+	lethetest.Must(t, err)
+	if ann.Name != "nurse-ann" || !slices.Equal(got.Tools.Only, []string{"SAY"}) || !got.Mentions {
+		t.Errorf("%s has the tools %q, only for mentions: %v", ann.Name, got.Tools.Only, got.Mentions)
+	}
+	if got, err = h.config(bot); err != nil || got.Tools.Only != nil || got.Mentions {
+		t.Errorf("another has the tools %q: %v", got.Tools.Only, err)
+	}
+	if started, kept := ann.Started(); !kept || started.Offline {
+		t.Errorf("kept running: %v, %+v", kept, started)
+	}
+	if id, err := Default(h.home, h.settings); err != nil || id.Name != "bot1" {
+		t.Errorf("the default one is %s: %v", id.Name, err)
+	}
+	limits := func() (limits []budget.USD) {
+		home := budget.Limits{Sums: budget.Sums{Day: budget.Of(5)}}
+		wallet, err := budget.Open(h.home, h.store, ann, home, budget.Spending{})
+		lethetest.Must(t, err)
+		for _, line := range wallet.Shown(ann.Name, time.UTC) {
+			limits = append(limits, line.Limit)
+		}
+		return limits
+	}
+	if got := limits(); !slices.Equal(got, []budget.USD{budget.Of(2), budget.Of(9)}) {
+		t.Errorf("limits %v", got)
+	}
+	lethetest.Must(t, ann.Unstart())
+	role(t, h.home, "nurse", "day_usd = 7\n")
+	_, err = h.Hire("nurse-ann", home.Hired{Role: "nurse", For: []string{"ann"}})
+	lethetest.Must(t, err)
+	if got := limits(); !slices.Equal(got, []budget.USD{budget.Of(5)}) { // the home's is less
+		t.Errorf("hired again: limits %v", got)
+	}
+	wallet, err := budget.Open(h.home, h.store, ann, budget.Limits{}, budget.Spending{})
+	if err != nil || !wallet.Limited() {
+		t.Errorf("its role alone does not limit it: %v", err)
+	}
+}
+
+// What is hired together keeps to the bounds, also when many hire at once.
+func TestHireBounds(t *testing.T) {
+	h, _ := private(t, "[hire]\nmost = 3\n")
+	role(t, h.home, "nurse", "")
+	errs := make(chan error)
+	for _, name := range []string{"ann", "ben", "cleo", "dan", "eve"} {
+		go func() { // ends with Hire
+			_, err := h.Hire("", home.Hired{Role: "nurse", For: []string{name}})
+			errs <- err
+		}()
+	}
+	refused := 0
+	for range 5 {
+		if err := <-errs; errors.Is(err, ErrBound) {
+			refused++
+		} else {
+			lethetest.Must(t, err)
+		}
+	}
+	if refused != 2 {
+		t.Errorf("%d of 5 were refused, most = 3", refused)
+	}
+	h.settings.Hire.Most, h.settings.Hire.Day = 0, 1
+	if _, err := h.Hire("six", home.Hired{Role: "nurse", For: []string{"fay"}}); !errors.Is(err, ErrBound) {
+		t.Errorf("a role without a limit: %v", err)
+	}
+}
