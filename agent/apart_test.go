@@ -306,6 +306,114 @@ func TestSettingsOfARoomAreLost(t *testing.T) {
 	equal(t, "readers by settings that make no sense", w.home.Readers("ann").String(), "nobody")
 }
 
+// Settings that a person's editor may just have emptied, or that lack readers, are left alone for a moment.
+func TestSettingsBeingWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("well"))
+	bot, _ := w.private()
+	file := w.home.Chats() + "/ann.toml"
+	for _, text := range []string{"", "title = \"Ann\"\n"} {
+		w.write(file, text)
+		w.run(bot).finish()
+		equal(t, "the file", w.read(file), text)
+	}
+	before := time.Now().Add(-time.Minute)
+	lethetest.Must(t, os.Chtimes(file, before, before))
+	w.run(bot).finish()
+	equal(t, "readers", w.home.Readers("ann").String(), "ann")
+	equal(t, "audience", w.fold(bot).Readers.String(), "ann")
+}
+
+// A room that a person of the audience may not read any more is heard no longer. A life becomes that of fewer people with
+// its own room.
+func TestReaderIsTakenOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, who("group-", "", text("done")), always("well"))
+	w.readers("ann", "ann")
+	w.readers("house", "ann", "ben")
+	w.readers("proj", "ann", "ben", "carl")
+	private, group := w.boot("bot1", "ann"), w.boot("group", "house")
+	p, g := w.run(private), w.run(group)
+	w.say("ann", "ann", "hello")
+	w.answered("ann", 1)
+	w.say("house", "ben", "hello")
+	w.answered("house", 1)
+	lethetest.Must(t, w.home.Subscribe(private, "house"))
+	lethetest.Must(t, w.home.Subscribe(group, "proj"))
+	w.until(private, 2, "joined")
+	w.until(group, 2, "joined")
+	w.readers("house", "ben")
+	w.readers("proj", "ann")
+	w.say("house", "ben", canary)
+	w.answered("house", 2)
+	w.until(private, 1, "left", "room", "house")
+	w.until(group, 1, "left", "room", "proj")
+	equal(t, "audience of the group", w.fold(group).Readers.String(), "ben")
+	equal(t, "Ann's hears of it", slices.Contains(w.heard(private, "house"), canary), false)
+	w.shows(private, "the room is trouble", func(s status.Status) bool {
+		return strings.Contains(strings.Join(s.Trouble, ";"), "room house cannot be read: not everybody may read it")
+	})
+	p.stop()
+	g.stop()
+}
+
+// A life whose room somebody else may read now says nothing there, and tells why.
+func TestReaderIsAdded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("well"))
+	bot, _ := w.private()
+	w.readers("ann", "ann", "ben")
+	w.run(bot)
+	w.shows(bot, "the room is trouble", func(s status.Status) bool {
+		return strings.Contains(strings.Join(s.Trouble, ";"), "room ann is silent: ann, ben may read it, and what is said is for ann.")
+	})
+}
+
+// The words of a life stay closed where its log says so, where only settings do, and its soul is its own.
+func TestHashesOfClosedLives(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("well"))
+	bot, hash := w.private()
+	opens := func(hash string) bool {
+		t.Helper()
+		blob, err := w.store.Find(hash)
+		lethetest.Must(t, err)
+		return w.home.MayRead(blob, nil)
+	}
+	equal(t, "opens", opens(hash), false)
+	equal(t, "opens its soul", opens(bot.Self), false)
+	lethetest.Must(t, os.Remove(w.home.Chats()+"/ann.toml")) // as with the room
+	equal(t, "opens without settings", opens(hash), false)
+	late := w.boot("late", "dev")
+	r := w.run(late)
+	w.say("dev", "ben", "hello")
+	w.answered("dev", 1)
+	r.finish()
+	equal(t, "opens what everybody reads", opens(w.inbox(late)), true)
+	w.readers("dev", "ben")
+	equal(t, "opens what has become Ben's", opens(w.inbox(late)), false)
+}
+
+// A room whose settings made no sense from the start is nobody's.
+func TestSettingsWithoutSense(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("well"))
+	w.write(w.home.Chats()+"/ben.toml", "readers = \"ben\"\n")
+	bot := w.boot("bot1", "ben")
+	r := w.run(bot)
+	w.say("ben", "ben", canary)
+	w.until(bot, 1, "inbound")
+	r.settled()
+	equal(t, "audience", w.fold(bot).Readers.String(), "nobody")
+	w.shows(bot, "the room is trouble", func(s status.Status) bool {
+		return strings.Contains(strings.Join(s.Trouble, ";"), "room ben: read about room ben: ")
+	})
+	w.readers("ben", "ben")
+	w.say("ben", "ben", "hello")
+	w.answered("ben", 1)
+	equal(t, "audience", w.fold(bot).Readers.String(), "ben")
+}
+
 // Nothing changes in a life without readers.
 func TestWithoutReaders(t *testing.T) {
 	t.Parallel()

@@ -25,13 +25,17 @@ type About struct {
 // maxTitle bounds a title, in runes.
 const maxTitle = 80
 
-func aboutPath(home, room string) string { return filepath.Join(Dir(home), room+".toml") }
+// AboutPath returns the file with the settings of a room.
+func AboutPath(home, room string) string { return filepath.Join(Dir(home), room+".toml") }
 
 // ReadAbout reads the settings of a room. It returns the zero About for a room without settings, as most are.
 func ReadAbout(home, room string) (about About, err error) {
-	text, _, err := durable.ReadRegular(aboutPath(home, room), 64<<10)
+	text, _, err := durable.ReadRegular(AboutPath(home, room), 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return about, nil
+	}
+	if err == nil && len(text) == 0 {
+		err = errors.New("it is empty, as one that is being written")
 	}
 	if err == nil {
 		var keys toml.MetaData
@@ -61,7 +65,7 @@ func (a About) Write(home, room string) error {
 		err = durable.MkdirAll(Dir(home), 0o700)
 	}
 	if err == nil {
-		err = durable.WriteFile(aboutPath(home, room), text.Bytes(), 0o600)
+		err = durable.WriteFile(AboutPath(home, room), text.Bytes(), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("write about room %s: %w", room, err)

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"lethe/blobs"
@@ -95,20 +97,46 @@ func (h Home) HeardBy(id Identity) (audience.Readers, error) {
 	return audience.Together(all...), err
 }
 
+// HeardByOthers reports whether an identity hears a room that somebody else may read.
+func (h Home) HeardByOthers(id Identity, owners audience.Readers) (bool, error) {
+	rooms, err := chat.Rooms(id.Subs())
+	return slices.ContainsFunc(rooms, func(room string) bool { return !owners.MayRead(h.Readers(room)) }), err
+}
+
 // MayRead reports whether everybody in an audience may read a text of another life, or a file that somebody sent: each
 // room that the other life has heard, or that names the file, is one that they may read. Of a life that is not here
-// nobody can tell.
+// nobody can tell. A life's first text, its soul, is the life's.
 func (h Home) MayRead(text blobs.Blob, of audience.Readers) bool {
-	closed := h.closedTo(of)
-	if len(closed) == 0 {
-		return true
+	whose := text.Life
+	if hash := text.Hash.String(); whose == "" {
+		if _, err := os.Stat(h.Identity(hash, "").LIFE()); err == nil {
+			whose = hash
+		}
 	}
-	if text.Life == "" {
+	if whose == "" {
 		name := []byte("hash=" + text.Hash.String()[:shortestName])
-		return !h.says(closed, name)
+		return !h.says(h.closedTo(of), name)
 	}
-	state, err := h.fold(h.Identity(text.Life, ""))
-	return err == nil && state.Witnesses().MayRead(of)
+	witnesses, err := h.witnesses(h.Identity(whose, ""))
+	if err != nil {
+		return len(h.closedTo(of)) == 0
+	}
+	return witnesses.MayRead(of)
+}
+
+// witnesses returns the people who may read all that an identity has ever heard, as its log and the settings of its
+// rooms say.
+func (h Home) witnesses(id Identity) (audience.Readers, error) {
+	state, err := h.fold(id)
+	if err != nil {
+		return nil, err
+	}
+	heard, err := chat.Rooms(id.Subs()) // also before it has run
+	all := []audience.Readers{state.Witnesses()}
+	for _, room := range slices.Concat(heard, slices.Collect(maps.Keys(state.Rooms))) {
+		all = append(all, h.Readers(room))
+	}
+	return audience.Common(all...), err
 }
 
 // Tells reports whether a person may read all that an identity has heard, and a room that it hears.
@@ -117,8 +145,8 @@ func (h Home) Tells(id Identity, person string) bool {
 	if err != nil || !heardBy.Has(person) {
 		return false
 	}
-	state, err := h.fold(id)
-	return err == nil && state.Witnesses().Has(person)
+	witnesses, err := h.witnesses(id)
+	return err == nil && witnesses.Has(person)
 }
 
 // shortestName is the number of digits of the shortest hash that a line names a file by.

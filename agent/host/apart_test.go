@@ -36,7 +36,11 @@ func TestWorkspaceApart(t *testing.T) {
 	lethetest.Must(t, chat.About{Readers: []string{"owner"}}.Write(h.home.Dir, "mine"))
 	mine, err := h.Boot(home.BootOptions{Name: "bot2", Rooms: []string{"mine"}})
 	lethetest.Must(t, err)
-	if got, err = h.config(mine); err != nil || got.Tools.Workspace != shared {
+	if got, err = h.config(mine); err != nil || got.Tools.Workspace != shared || got.Tools.Confined() {
 		t.Errorf("the owner's works in %q: %v", got.Tools.Workspace, err)
+	}
+	lethetest.Must(t, chat.About{Readers: []string{"owner", "ann"}}.Write(h.home.Dir, "mine"))
+	if !got.Tools.Confined() {
+		t.Error("its shell stays free when Ann reads its room, too")
 	}
 }

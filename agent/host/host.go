@@ -335,9 +335,8 @@ func (h *Host) hearing(id home.Identity) listen.Hearing {
 func (h *Host) settingsOf(id home.Identity) (config.Settings, error) {
 	settings := h.settings
 	settings.Tools.Workspace = cmp.Or(h.options.Workspace, settings.Tools.Workspace)
-	heardBy, err := h.home.HeardBy(id)
-	owners := audience.Readers(slices.Concat(settings.Deciders(), []string{settings.UserName()}))
-	if err != nil || !h.home.Apart() || owners.MayRead(heardBy) {
+	isHeard, err := h.isHeardByOthers(id)
+	if err != nil || !isHeard {
 		return settings, err
 	}
 	settings.Tools.Workspace, settings.Tools.Roots = "", nil
@@ -345,6 +344,12 @@ func (h *Host) settingsOf(id home.Identity) (config.Settings, error) {
 		settings.Tools.Bash = tools.BashSandbox
 	}
 	return settings, nil
+}
+
+func (h *Host) isHeardByOthers(id home.Identity) (bool, error) {
+	owners := audience.Readers(slices.Concat(h.settings.Deciders(), []string{h.settings.UserName()}))
+	others, err := h.home.HeardByOthers(id, owners)
+	return others && h.home.Apart(), err
 }
 
 func (h *Host) calling(id home.Identity, settings config.Settings) agent.Calling {
@@ -365,6 +370,10 @@ func (h *Host) calling(id home.Identity, settings config.Settings) agent.Calling
 	return agent.Calling{
 		Tools: tools.Config{
 			Workspace: settings.Tools.Workspace, ExtraRoots: settings.Tools.Roots, Bash: settings.Tools.Bash,
+			Confined: func() bool { // since readers of rooms may have changed
+				isHeard, err := h.isHeardByOthers(id)
+				return err != nil || isHeard
+			},
 			Offline: settings.Tools.Network == config.NetworkNone, Transcribe: settings.Media.Transcribe,
 			BashTimeout: settings.Tools.BashTimeout, Secrets: h.options.Secrets, Ask: ask,
 			Web: settings.Web, Others: others,

@@ -131,6 +131,15 @@ func (l *Listener) Trouble() (lines []string) {
 			lines = append(lines, fmt.Sprintf("room %s cannot be read: %s", room, progress.unreadable))
 		}
 	}
+	for _, room := range l.Joined() {
+		isMute := !l.State.MaySay(room) && len(l.State.Rooms[room].Posted) > 0
+		if _, err := chat.ReadAbout(l.Home.Dir, room); err != nil && l.State.Apart() {
+			lines = append(lines, fmt.Sprintf("room %s: %v", room, err))
+		} else if isMute {
+			lines = append(lines, fmt.Sprintf("room %s is silent: %s may read it, and what is said is for %s. Take the others "+
+				"out of readers, say /audience there with all names, and put them back", room, l.State.RoomReaders(room), l.State.Readers))
+		}
+	}
 	for _, t := range l.Triggers.Status() {
 		if t.Error != "" {
 			lines = append(lines, fmt.Sprintf("trigger %s: %s", t.Name, t.Error))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"lethe/agent/journal"
 	"lethe/chat"
@@ -108,8 +109,15 @@ func (l *Listener) FollowLinks() error {
 	return l.learnReaders()
 }
 
+// settling is the time for which settings of a room that lack its readers may be half written by a person's editor.
+const settling = 5 * time.Second
+
 // closeAgain writes who may read a room into its settings, which are gone or were never at this host.
 func (l *Listener) closeAgain(room string, readers audience.Readers) {
+	file, err := os.Stat(chat.AboutPath(l.Home.Dir, room))
+	if err == nil && time.Since(file.ModTime()) < settling {
+		return
+	}
 	about, err := chat.ReadAbout(l.Home.Dir, room)
 	about.Readers = readers
 	if err == nil {
@@ -120,34 +128,70 @@ func (l *Listener) closeAgain(room string, readers audience.Readers) {
 	}
 }
 
-// learnReaders records who may read the rooms that are heard, where their settings say so. By that it records the
-// audience, until somebody in people names it, or the identity has a past that another audience may not read.
+// learnReaders records who may read the rooms that are heard, where their settings say so: nobody, where they make no
+// sense. It keeps a room closed that has lost its settings. A room that not everybody in the audience may read any more
+// is heard no longer.
 func (l *Listener) learnReaders() error {
-	changed := false
+	var changed, shut []string // shut: all of the audience could read it
 	for _, room := range l.Joined() {
-		readers, known := l.Home.Readers(room), l.State.Rooms[room].Readers
-		isLost := readers == nil && !known.Open()
-		if isLost {
+		about, err := chat.ReadAbout(l.Home.Dir, room)
+		readers, known := audience.Readers(about.Readers), l.State.Rooms[room].Readers
+		isClosed := !known.Open() && len(known) > 0
+		switch {
+		case err != nil && isClosed:
+			continue
+		case err != nil:
+			readers = audience.Readers{}
+		case readers == nil && isClosed:
 			l.closeAgain(room, known)
-		}
-		if readers == nil || slices.Equal(readers, known) {
 			continue
 		}
+		if readers == nil || audience.Same(readers, known) {
+			continue
+		}
+		wasGiven := isClosed && !known.MayRead(l.State.Readers)
 		if err := l.Happen(event.Readers{Room: room, People: mind.PeopleOf(readers)}); err != nil {
 			return err
 		}
-		changed = true
+		changed = append(changed, room)
+		if !wasGiven && !readers.MayRead(l.State.Readers) {
+			shut = append(shut, room)
+		}
 	}
+	if err := l.learnAudience(len(changed) > 0, len(shut) > 0); err != nil || l.State.Newborn() {
+		return err
+	}
+	for _, room := range shut {
+		if l.State.RoomReaders(room).MayRead(l.State.Readers) {
+			continue
+		}
+		if err := l.Happen(event.Left{Room: room}); err != nil { // its link stays, and is told as trouble
+			return err
+		}
+		l.progress(room).begun = false
+	}
+	return nil
+}
+
+// learnAudience records the audience by the rooms, some of which have changed or were shut to a part of it, until
+// somebody in people names it, or the identity has a past that another audience may not read. Then it becomes smaller
+// with the rooms in which it speaks.
+func (l *Listener) learnAudience(changed, shut bool) error {
 	isOpen, isGiven := l.State.Readers == nil && changed, l.State.Newborn() && l.State.Apart()
-	if !isOpen && !isGiven {
+	rooms := l.Joined()
+	switch {
+	case isOpen || isGiven:
+	case shut && !l.State.Named:
+		rooms = l.Speaks()
+	default:
 		return nil
 	}
 	var all []audience.Readers
-	for _, room := range l.Joined() {
-		all = append(all, l.State.Rooms[room].Readers)
+	for _, room := range rooms {
+		all = append(all, l.State.RoomReaders(room))
 	}
 	together := audience.Together(all...)
-	if audience.Same(together, l.State.Readers) {
+	if shut && len(together) == 0 || audience.Same(together, l.State.Readers) {
 		return nil
 	}
 	return l.Happen(event.Audience{People: mind.PeopleOf(together)})

@@ -134,9 +134,20 @@ func (v *View) Notice(text string, rooms ...string) event.Notice {
 	return event.Notice{Say: text, Posting: v.Posting(rooms...)}
 }
 
-// Notified returns rooms, and behind them the rooms of Notify: there people notice a line wherever they are.
+// Notified returns rooms, and behind them the rooms of Notify: there people who may read the first of the rooms, or
+// without one what the identity says, notice a line wherever they are.
 func (v *View) Notified(rooms ...string) []string {
-	return chat.Notify(v.Notify, "", rooms...)
+	return chat.Notify(v.noticesOf(rooms), "", rooms...)
+}
+
+func (v *View) noticesOf(rooms []string) []string {
+	readers := v.State.Readers
+	if len(rooms) > 0 {
+		readers = v.State.RoomReaders(rooms[0])
+	}
+	return slices.DeleteFunc(slices.Clone(v.Notify), func(notices string) bool {
+		return !readers.Has(chat.Notified(notices))
+	})
 }
 
 // Path returns the file of a room.
@@ -168,11 +179,7 @@ func (v *View) Company() []string {
 
 // Mentioned returns rooms that the same people read, and the rooms for notices of those of them whom a text mentions.
 func (v *View) Mentioned(text string, rooms ...string) []string {
-	readers := v.State.RoomReaders(rooms[0])
-	notices := slices.DeleteFunc(slices.Clone(v.Notify), func(notices string) bool {
-		return !readers.Has(chat.Notified(notices))
-	})
-	return chat.Notify(notices, text, rooms...)
+	return chat.Notify(v.noticesOf(rooms), text, rooms...)
 }
 
 // Audience returns the rooms for a final text: all that wait for it and are still heard. A child's room of work counts

@@ -15,6 +15,9 @@ func TestMentionedApart(t *testing.T) {
 	var s mind.State
 	s.Rooms = map[string]*mind.Room{"ann": {Joined: true, Readers: audience.Readers{"ann"}}}
 	v := part.View{State: &s, Notify: []string{chat.NotifyRoom("ann"), chat.NotifyRoom("ben")}}
+	if got := v.Notified("ann"); !slices.Equal(got, []string{"ann", chat.NotifyRoom("ann")}) {
+		t.Errorf("a question in the room reaches %q", got)
+	}
 	got := v.Mentioned("@ann @ben it is done", "ann")
 	if !slices.Equal(got, []string{"ann", chat.NotifyRoom("ann")}) {
 		t.Errorf("the text reaches %q", got)

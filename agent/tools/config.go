@@ -36,6 +36,8 @@ type Config struct {
 	Secrets []string
 	// Bash is BashOff, BashSandbox (the default) or BashTrusted.
 	Bash string
+	// Confined reports, before each command, whether a trusted one is confined all the same; nil: it is not.
+	Confined func() bool
 	// BashTimeout is for commands that name no timeout. Default 1 h, at most 24 h.
 	BashTimeout time.Duration
 	// BashWait is the time that a BASH call waits for its command, which then goes on as
@@ -139,8 +141,9 @@ func (c Config) complete() (Config, error) {
 // command is a line for the shell with what it may do. private, in the directory of the
 // identity, holds its HOME and TMPDIR.
 func (s *Set) command(line, private string) sandbox.Command {
+	isFree := s.Bash == BashTrusted && (s.Confined == nil || !s.Confined())
 	return sandbox.Command{
-		Line: line, Dir: s.Workspace, Private: filepath.Join(s.AgentDir, private), Confine: s.Bash != BashTrusted,
+		Line: line, Dir: s.Workspace, Private: filepath.Join(s.AgentDir, private), Confine: !isFree,
 		Offline: s.Offline, Write: s.roots, Read: s.Read,
 		Hide: append([]string{s.Home, s.AgentDir}, s.Secrets...),
 	}

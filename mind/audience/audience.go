@@ -27,16 +27,26 @@ func (r Readers) Has(name string) bool {
 	return r.Open() || slices.ContainsFunc(r, func(other string) bool { return strings.EqualFold(name, other) })
 }
 
-// MayRead reports whether everybody in an audience may read.
+// MayRead reports whether everybody in an audience may read. To an audience of nobody, which stands for settings that
+// make no sense, only what is open may be told.
 func (r Readers) MayRead(audience Readers) bool {
-	if r.Open() || audience.Open() {
+	if r.Open() || audience.Open() || len(audience) == 0 {
 		return r.Open()
 	}
-	return !slices.ContainsFunc(audience, func(name string) bool { return !r.Has(name) })
+	return !slices.ContainsFunc(audience, lacks(r))
 }
 
 // Same reports whether the same people may read.
-func Same(a, b Readers) bool { return a.MayRead(b) && b.MayRead(a) }
+func Same(a, b Readers) bool {
+	if a.Open() || b.Open() {
+		return a.Open() == b.Open()
+	}
+	return !slices.ContainsFunc(a, lacks(b)) && !slices.ContainsFunc(b, lacks(a))
+}
+
+func lacks(readers Readers) func(string) bool {
+	return func(name string) bool { return !readers.Has(name) }
+}
 
 // Together returns the people who may read one of several things at least; nil is everybody.
 func Together(several ...Readers) Readers {
@@ -62,7 +72,7 @@ func Common(several ...Readers) (common Readers) {
 		case common == nil:
 			common = append(Readers{}, readers...)
 		default:
-			common = slices.DeleteFunc(common, func(name string) bool { return !readers.Has(name) })
+			common = slices.DeleteFunc(common, lacks(readers))
 		}
 	}
 	return common

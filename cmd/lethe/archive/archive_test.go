@@ -699,7 +699,9 @@ func TestImportApart(t *testing.T) {
 	archive := a.export(ada, WriteOptions{Copy: true})
 	c := newWorld(t)
 	b.boot("bea") // hears another dev
-	for w, want := range map[*world]int{b: 0, c: 1} {
+	d := newWorld(t) // knows another dev, in which nobody has spoken
+	lethetest.Must(t, chat.About{Readers: []string{"carl"}}.Write(d.home.Dir, "dev"))
+	for w, want := range map[*world]int{b: 0, c: 1, d: 0} {
 		got, err := w.read(archive, ReadOptions{Restore: true})
 		lethetest.Must(t, err)
 		rooms, err := chat.Rooms(got.Identity.Subs())

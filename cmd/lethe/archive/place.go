@@ -383,7 +383,9 @@ func (i *importer) rooms() (records []journal.Record, err error) {
 			continue
 		}
 		_, missing := os.Stat(path)
-		if missing == nil && !audience.Same(i.home.Readers(room), is.Readers) {
+		readers := i.home.Readers(room)
+		isHere := missing == nil || readers != nil
+		if isHere && !audience.Same(readers, is.Readers) {
 			continue // other people read it
 		}
 		err := i.home.Subscribe(i.here, room)
