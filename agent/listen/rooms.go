@@ -132,6 +132,7 @@ func (l *Listener) closeAgain(room string, readers audience.Readers) {
 // sense. It keeps a room closed that has lost its settings. A room that not everybody in the audience may read any more
 // is heard no longer.
 func (l *Listener) learnReaders() error {
+	spoken := l.Speaks()
 	var changed, shut []string // shut: all of the audience could read it
 	for _, room := range l.Joined() {
 		about, err := chat.ReadAbout(l.Home.Dir, room)
@@ -158,7 +159,7 @@ func (l *Listener) learnReaders() error {
 			shut = append(shut, room)
 		}
 	}
-	if err := l.learnAudience(len(changed) > 0, len(shut) > 0); err != nil || l.State.Newborn() {
+	if err := l.learnAudience(spoken, len(changed) > 0, len(shut) > 0); err != nil || l.State.Newborn() {
 		return err
 	}
 	for _, room := range shut {
@@ -175,14 +176,14 @@ func (l *Listener) learnReaders() error {
 
 // learnAudience records the audience by the rooms, some of which have changed or were shut to a part of it, until
 // somebody in people names it, or the identity has a past that another audience may not read. Then it becomes smaller
-// with the rooms in which it speaks.
-func (l *Listener) learnAudience(changed, shut bool) error {
+// with the rooms in which it has spoken.
+func (l *Listener) learnAudience(spoken []string, changed, shut bool) error {
 	isOpen, isGiven := l.State.Readers == nil && changed, l.State.Newborn() && l.State.Apart()
 	rooms := l.Joined()
 	switch {
 	case isOpen || isGiven:
 	case shut && !l.State.Named:
-		rooms = l.Speaks()
+		rooms = spoken
 	default:
 		return nil
 	}
