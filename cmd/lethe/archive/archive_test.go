@@ -698,7 +698,7 @@ func TestImportApart(t *testing.T) {
 	a.live(ada, 1)
 	archive := a.export(ada, WriteOptions{Copy: true})
 	c := newWorld(t)
-	b.boot("bea") // hears another dev
+	b.boot("bea")    // hears another dev
 	d := newWorld(t) // knows another dev, in which nobody has spoken
 	lethetest.Must(t, chat.About{Readers: []string{"carl"}}.Write(d.home.Dir, "dev"))
 	for w, want := range map[*world]int{b: 0, c: 1, d: 0} {
