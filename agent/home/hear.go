@@ -87,16 +87,6 @@ func (h Home) closedTo(of audience.Readers) (rooms []string) {
 // Apart reports whether people have named readers for a room.
 func (h Home) Apart() bool { return len(h.closedTo(nil)) > 0 }
 
-// HeardBy returns the people who may read a room that an identity hears.
-func (h Home) HeardBy(id Identity) (audience.Readers, error) {
-	rooms, err := chat.Rooms(id.Subs())
-	var all []audience.Readers
-	for _, room := range rooms {
-		all = append(all, h.Readers(room))
-	}
-	return audience.Together(all...), err
-}
-
 // HeardByOthers reports whether an identity hears a room that somebody else may read.
 func (h Home) HeardByOthers(id Identity, owners audience.Readers) (bool, error) {
 	rooms, err := chat.Rooms(id.Subs())
@@ -141,8 +131,8 @@ func (h Home) witnesses(id Identity) (audience.Readers, error) {
 
 // Tells reports whether a person may read all that an identity has heard, and a room that it hears.
 func (h Home) Tells(id Identity, person string) bool {
-	heardBy, err := h.HeardBy(id)
-	if err != nil || !heardBy.Has(person) {
+	rooms, err := chat.Rooms(id.Subs())
+	if err != nil || !slices.ContainsFunc(rooms, func(room string) bool { return h.Readers(room).Has(person) }) {
 		return false
 	}
 	witnesses, err := h.witnesses(id)

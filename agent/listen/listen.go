@@ -131,18 +131,30 @@ func (l *Listener) Trouble() (lines []string) {
 			lines = append(lines, fmt.Sprintf("room %s cannot be read: %s", room, progress.unreadable))
 		}
 	}
-	for _, room := range l.Joined() {
-		isMute := !l.State.MaySay(room) && len(l.State.Rooms[room].Posted) > 0
-		if _, err := chat.ReadAbout(l.Home.Dir, room); err != nil && l.State.Apart() {
-			lines = append(lines, fmt.Sprintf("room %s: %v", room, err))
-		} else if isMute {
-			lines = append(lines, fmt.Sprintf("room %s is silent: %s may read it, and what is said is for %s. Take the others "+
-				"out of readers, say /audience there with all names, and put them back", room, l.State.RoomReaders(room), l.State.Readers))
-		}
+	if l.State.Apart() {
+		lines = append(lines, l.silent()...)
 	}
 	for _, t := range l.Triggers.Status() {
 		if t.Error != "" {
 			lines = append(lines, fmt.Sprintf("trigger %s: %s", t.Name, t.Error))
+		}
+	}
+	return lines
+}
+
+// silent says why the identity says nothing in rooms that it hears: their settings make no sense, or it has spoken there,
+// and somebody reads them now who may not read what it says.
+func (l *Listener) silent() (lines []string) {
+	for _, room := range l.Joined() {
+		isMute := !l.State.MaySay(room) && len(l.State.Rooms[room].Posted) > 0
+		_, err := chat.ReadAbout(l.Home.Dir, room)
+		switch {
+		case err != nil:
+			lines = append(lines, fmt.Sprintf("room %s: %v", room, err))
+		case isMute:
+			lines = append(lines, fmt.Sprintf("room %s is silent: %s may read it, and what is said is for %s. "+
+				"Take the others out of readers, say /audience there with all names, and put them back",
+				room, l.State.RoomReaders(room), l.State.Readers))
 		}
 	}
 	return lines

@@ -216,6 +216,13 @@ const maxImages = 8
 func Named(
 	of home.Home, store *blobs.Store, s *mind.State, lines []chat.Line, most int,
 ) (granted []event.Grant, images []string) {
+	told := map[string]bool{} // whether it may open texts of another life
+	mayRead := func(b blobs.Blob) bool {
+		if _, known := told[b.Life]; b.Life == "" || !known {
+			told[b.Life] = of.MayRead(b, s.Readers)
+		}
+		return told[b.Life]
+	}
 	for _, l := range lines {
 		bound := min(most, len(images)+maxImages)
 		for _, short := range blobs.Mentions(l.Text) {
@@ -227,7 +234,7 @@ func Named(
 			if err != nil || !mayName {
 				continue
 			}
-			if !known && !of.MayRead(b, s.Readers) {
+			if !known && !mayRead(b) {
 				continue
 			}
 			if !known {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/md5"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -59,10 +61,14 @@ func openBucket(endpoint, at string, tls bool, region string) (e engine, err err
 		close: transport.CloseIdleConnections}, err
 }
 
+// create is one request. PutObject of minio.Client would upload a large text in parts, and ask for If-None-Match only as
+// it begins.
 func (b bucket) create(ctx context.Context, stream string, n int, text []byte) error {
-	put := minio.PutObjectOptions{SendContentMd5: true} // on which a bucket that locks its objects insists
+	put := minio.PutObjectOptions{}
 	put.SetMatchETagExcept("*")
-	_, err := b.client.Client.PutObject(ctx, b.name, b.root+key(stream, n), bytes.NewReader(text), int64(len(text)), put)
+	sum := md5.Sum(text) // on which a bucket that locks its objects insists
+	_, err := b.client.PutObject(ctx, b.name, b.root+key(stream, n), bytes.NewReader(text), int64(len(text)),
+		base64.StdEncoding.EncodeToString(sum[:]), "", put)
 	return err
 }
 

@@ -357,7 +357,8 @@ func (s *round) find(room string, line []byte, from int64) (at, to int64, err er
 // add creates the next entry. erased is the generation of packs that an erasure has made, or 0.
 func (s *round) add(items []item, erased int) error {
 	n := s.step.N + 1
-	for _, part := range items {
+	for i, part := range items {
+		items[i].Readers = readers(s.Dir, part.Room)
 		for _, hash := range part.Files {
 			text, err := os.ReadFile(s.Store.Path(hash))
 			if err == nil {

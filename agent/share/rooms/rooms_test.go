@@ -63,6 +63,39 @@ func (r *Rooms) holds(t testing.TB, room, want string) {
 	}
 }
 
+// Lines of a room that not everybody may read come with its readers: another host closes the room before they stand
+// there, and keeps what it says itself. So does one that reads the stream anew.
+func TestReadersGoAlong(t *testing.T) {
+	_, a, b := two(t)
+	lethetest.Must(t, chat.About{Readers: []string{"ann"}}.Write(a.Dir, "ann"))
+	lethetest.Must(t, chat.About{Readers: []string{"ann", "ben"}}.Write(a.Dir, "house"))
+	lethetest.Must(t, chat.About{Title: "The house", Readers: []string{"*"}}.Write(b.Dir, "house"))
+	for _, room := range []string{"ann", "house", "dev"} {
+		a.echo(t, room, "one\n")
+	}
+	a.sync(t)
+	says := func(r *Rooms, room string, want ...string) {
+		t.Helper()
+		about, err := chat.ReadAbout(r.Dir, room)
+		if lethetest.Must(t, err); !slices.Equal(about.Readers, want) {
+			t.Errorf("at %s %s is read by %q, want %q", r.Host.ID, room, about.Readers, want)
+		}
+	}
+	b.sync(t)
+	says(b, "ann", "ann")
+	says(b, "house", "*")
+	says(b, "dev")
+	lethetest.Must(t, os.RemoveAll(filepath.Join(b.Dir, "share")))
+	lethetest.Must(t, os.Remove(chat.AboutPath(b.Dir, "ann")))
+	b.sync(t)
+	says(b, "ann", "ann")
+	_, _, err := a.Post(t.Context(), "ann", []byte("two\n"), chat.Mark{})
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Remove(chat.AboutPath(b.Dir, "ann")))
+	b.sync(t)
+	says(b, "ann", "ann")
+}
+
 // A post looks at its own room alone, and pulling at none: what was said before it in that room stands before it.
 func TestPostLooksAtItsRoom(t *testing.T) {
 	r := newHost(t, memstore.New(), "a")

@@ -55,6 +55,8 @@ type add struct {
 	Lines []byte `json:"lines"`           // of the stream
 	Mine  []byte `json:"mine,omitempty"`  // the first of these lines, which come from the file in chats
 	Waits []byte `json:"waits,omitempty"` // lines behind Mine there, which are not published yet
+
+	readers []string // of the room, as other hosts say; nil where they say nothing
 }
 
 // take adds items of an entry to a step.
@@ -71,6 +73,9 @@ func (p *step) take(items []item, ours bool) {
 		if part.From != "" && ours {
 			p.Late[part.From] = part.Upto
 		}
+		if part.Readers != nil && !ours {
+			added.readers = part.Readers
+		}
 		added.Lines = append(added.Lines, part.lines...)
 		p.Sizes[part.Room] += int64(len(part.lines))
 	}
@@ -78,6 +83,11 @@ func (p *step) take(items []item, ours bool) {
 
 // write makes the step durable, and carries it out.
 func (s *round) write() error {
+	for room, added := range s.step.Rooms {
+		if err := s.closeAs(room, added.readers); err != nil {
+			return err
+		}
+	}
 	if s.anew != "" {
 		return s.extend(s.anew)
 	}
@@ -97,6 +107,29 @@ func (s *round) save() error {
 		err = durable.WriteFile(s.in(stepFile), text, 0o600)
 	}
 	return err
+}
+
+// readers returns the people who may read a room, as this host's settings say: nobody, where they make no sense, and
+// nil where they say nothing.
+func readers(home, room string) []string {
+	about, err := chat.ReadAbout(home, room)
+	if err != nil {
+		return []string{}
+	}
+	return about.Readers
+}
+
+// closeAs has only the readers of another host read a room here, before its lines come, unless this host says who may.
+func (s *round) closeAs(room string, others []string) error {
+	if others == nil || readers(s.Dir, room) != nil {
+		return nil
+	}
+	about, err := chat.ReadAbout(s.Dir, room)
+	if err != nil {
+		return err
+	}
+	about.Readers = others
+	return about.Write(s.Dir, room)
 }
 
 // extend writes the lines of the step into the files in a directory.

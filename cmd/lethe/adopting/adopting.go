@@ -111,11 +111,11 @@ func (into *target) adopt(ctx context.Context, sources []string) (*reading, erro
 		return laid.Take(ctx, agent, store, read, into.since)
 	}
 	run := &reading{App: into.App, take: take, uploads: into.Shared != nil && !into.quiet}
-	err = run.all(sources)
+	err = errors.Join(run.all(sources), laid.Close()) // what was taken before an error stays
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	return run, errors.Join(err, laid.Close())
+	return run, err
 }
 
 // watch adopts sources again and again until ctx ends, with a pause between, and shows each session that came. While

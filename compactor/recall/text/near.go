@@ -61,11 +61,14 @@ func alike(asked, word string) float64 {
 // within reports whether so many edits make one word of the other, or fewer. An edit adds, drops or changes a letter, or
 // swaps two.
 func within(edits int, a, b string) bool {
-	x, n := utf8.DecodeRuneInString(a)
-	y, m := utf8.DecodeRuneInString(b)
 	if a == b || edits == 0 {
 		return a == b
 	}
+	if longer := len(a) - len(b); max(longer, -longer) > edits*utf8.UTFMax { // as most words are
+		return false
+	}
+	x, n := utf8.DecodeRuneInString(a)
+	y, m := utf8.DecodeRuneInString(b)
 	if x == y {
 		return within(edits, a[n:], b[n:])
 	}
