@@ -49,7 +49,7 @@ func TestFsckOfWhatIsWhole(t *testing.T) { newWorld(t).sound() }
 func TestPeoplesOwn(t *testing.T) {
 	w := newWorld(t)
 	old := time.Now().Add(-time.Hour)
-	for dir, mode := range map[string]os.FileMode{"hooks": 0o755, "skills": 0o750, "bin": 0o711, "prompts": 0o700} {
+	for dir, mode := range map[string]os.FileMode{"hooks": 0o755, "skills": 0o750, "bin": 0o711, "roles": 0o755, "prompts": 0o700} {
 		below := filepath.Join(w.home.Dir, dir, "own")
 		for name, text := range map[string]string{"settings.json": "// no JSON\n{}", "a.tmp-b": "x"} {
 			path := filepath.Join(below, name)

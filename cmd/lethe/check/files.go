@@ -20,7 +20,7 @@ import (
 var foreign = []string{"workspace", "sandbox", "gate", "jobs", lostFound}
 
 // peoples are directories of the home where people keep their own files, of any form and mode.
-var peoples = []string{"bin", "hooks", "prompts", "skills"}
+var peoples = []string{"bin", "hooks", "prompts", "roles", "skills"}
 
 // temporary are in the names of files that a crash or an editor leaves behind.
 var temporary = []string{".tmp-", ".torn-", ".kept-"}

@@ -155,8 +155,8 @@ func (r *restoring) run(ctx context.Context, keyFile string, at time.Time) error
 // end lets everybody open the home. The error says if it is not whole.
 func (r *restoring) end() error {
 	r.app.Note("not in the store, since each host has its own: config.toml but its limits of money, skills/, hooks/, bin/, " +
-		"prompts/, what people allowed, titles of rooms, MCP servers with their logins, tokens and devices of the page, and " +
-		"keys: bring these and keys.env from the old machine")
+		"prompts/, roles/, what people allowed, titles of rooms, MCP servers with their logins, tokens and devices of the " +
+		"page, and keys: bring these and keys.env from the old machine")
 	if err := r.home.Made(); err != nil || r.lost == 0 {
 		return err
 	}
