@@ -9,13 +9,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	ignore "github.com/sabhiram/go-gitignore"
+	"github.com/bmatcuk/doublestar/v4"
 
 	"lethe/blobs"
 	"lethe/internal/durable"
@@ -76,7 +77,7 @@ type scan struct {
 	put   func(blobs.Hash, []byte) error
 	room  int64 // bytes that may yet be stored
 	known map[blobs.Hash]bool
-	rules map[string]*ignore.GitIgnore
+	rules map[string][]rule // by directory
 	now   map[string]seen
 	lines bytes.Buffer
 	left  []string
@@ -110,9 +111,9 @@ func (s *scan) visit(name string, d fs.DirEntry, err error) error {
 	case d.IsDir():
 		if text, err := read(s.root, path.Join(name, ".gitignore"), mostRules); err == nil {
 			if s.rules == nil {
-				s.rules = map[string]*ignore.GitIgnore{}
+				s.rules = map[string][]rule{}
 			}
-			s.rules[name] = ignore.CompileIgnoreLines(strings.Split(string(text), "\n")...)
+			s.rules[name] = rulesOf(string(text))
 		}
 		return nil
 	case !d.Type().IsRegular() || !listable(name):
@@ -205,15 +206,47 @@ func (w *workspace) missing(left []string, list []byte) (out []string) {
 	return out
 }
 
-// ignored reports whether a .gitignore above a file ignores it.
-func ignored(rules map[string]*ignore.GitIgnore, name string, dir bool) bool {
+// rule is a line of a .gitignore.
+type rule struct {
+	glob    string // of a path below the directory of the .gitignore
+	keeps   bool   // it begins with "!"
+	dirOnly bool   // it ends with "/"
+}
+
+// plainBraces escapes braces, which are alternatives for doublestar and plain characters for git.
+var plainBraces = strings.NewReplacer(`\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`)
+
+// rulesOf reads a .gitignore, as gitignore(5) tells.
+func rulesOf(text string) []rule {
+	var rules []rule
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \r\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		glob, keeps := strings.CutPrefix(line, "!")
+		glob, dirOnly := strings.CutSuffix(glob, "/")
+		if !strings.Contains(glob, "/") {
+			glob = "**/" + glob
+		}
+		if strings.HasSuffix(glob, "/**") {
+			glob += "/*" // all below a directory, and not itself
+		}
+		glob = plainBraces.Replace(strings.TrimPrefix(glob, "/"))
+		rules = append(rules, rule{glob, keeps, dirOnly})
+	}
+	return rules
+}
+
+// ignored reports whether git would ignore a file whose directory it does not ignore: the last rule that fits decides,
+// of the nearest .gitignore that has one.
+func ignored(rules map[string][]rule, name string, dir bool) bool {
 	for above := path.Dir(name); ; above = path.Dir(above) {
 		below := strings.TrimPrefix(name, above+"/")
-		if dir {
-			below += "/"
-		}
-		if r := rules[above]; r != nil && r.MatchesPath(below) {
-			return true
+		for _, r := range slices.Backward(rules[above]) {
+			if fits, _ := doublestar.Match(r.glob, below); fits && (dir || !r.dirOnly) {
+				return !r.keeps
+			}
 		}
 		if above == "." {
 			return false
