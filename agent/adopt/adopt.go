@@ -111,7 +111,8 @@ type Media struct {
 type Sink interface {
 	Session(Session) error
 	Entry(Entry) error
-	// Read tells that a file has been read to its end. It does not tell so of a database, which has other files beside it.
+	// Read tells that a file has been read to its end. It does not tell so of a database, which has other files beside it,
+	// nor of a file with early entries.
 	Read(Piece) error
 }
 
@@ -124,6 +125,8 @@ type Options struct {
 	Temp fs.FS
 	// Only is the one file of the store that is read; "" for all.
 	Only string
+	// Since is the time before which entries count as early; zero for all.
+	Since time.Time
 	// Known reports whether an earlier run has taken the entry with a key.
 	Known func(key uint64) bool
 	// Elsewhere reports whether an earlier run has taken a session from another file.
@@ -211,6 +214,7 @@ func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Opt
 		}
 		done += piece.Size
 		out.begin(piece)
+		early := out.report.Early
 		switch piece.kind {
 		case memory:
 			out.memory(piece)
@@ -219,7 +223,8 @@ func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Opt
 		default:
 			agent.read(out, piece)
 		}
-		if isWhole := !out.stops() && piece.kind != database; isWhole {
+		isWhole := piece.kind != database && out.report.Early == early
+		if !out.stops() && isWhole {
 			out.failed = sink.Read(piece)
 		}
 		if out.failed != nil {

@@ -103,23 +103,31 @@ func readLine(in *bufio.Reader, buffer []byte) ([]byte, error) {
 	}
 }
 
-// recordsOf calls read with the records of a torn line, or of one where several were glued as a program was killed.
+// recordsOf calls read with the records of a torn line, or of one where several were glued as a program was killed: one
+// of them begins where the other stops being JSON, or, if that was within a text, behind its first quote.
 func (s *Stream) recordsOf(line []byte, read func(*record)) {
 	beginning, _, _ := bytes.Cut(line, []byte(":"))
 	for range 100 {
 		decoder := json.NewDecoder(bytes.NewReader(line))
 		var raw json.RawMessage
-		if decoder.Decode(&raw) == nil {
+		err := decoder.Decode(&raw)
+		if err == nil {
 			s.report.Glued++
 			s.record(raw, read)
 			line = bytes.TrimSpace(line[decoder.InputOffset():])
 		} else {
 			s.notUnderstood("torn line")
-			next := bytes.Index(line[1:], beginning)
-			if next < 0 || len(beginning) < 2 {
+			broken, isBroken := errors.AsType[*json.SyntaxError](err) // else it only lacks its end
+			if !isBroken || len(beginning) < 2 {
 				return
 			}
-			line = line[1+next:]
+			from := max(1, int(broken.Offset)-len(`{"x`))
+			next := bytes.Index(line[from:], beginning)
+			isNested := next >= len(`{"x`) && bytes.IndexByte([]byte(":[,"), line[from+next-1]) >= 0
+			if next < 0 || isNested {
+				return
+			}
+			line = line[from+next:]
 		}
 		if len(line) == 0 {
 			return

@@ -89,12 +89,16 @@ func (s *Stream) put(key string, entry Entry) {
 		entry.Key = s.keyOf(key, entry)
 	}
 	isKnown := entry.Key != 0 && s.options.Known != nil && s.options.Known(entry.Key)
+	isEarly := !entry.At.IsZero() && entry.At.Before(s.options.Since)
 	switch isDoubled := s.isDoubled(entry); {
 	case isKnown:
 		s.report.Known++
 		return
 	case isDoubled:
 		s.report.Doubled++
+		return
+	case isEarly:
+		s.report.Early++
 		return
 	}
 	if !s.begun {

@@ -269,6 +269,22 @@ func TestTornLines(t *testing.T) {
 	wantUnknown(t, report, fmt.Sprintf("torn line ×2 at %[1]s:2 %[1]s:5", claudeName), "line over 64 MB ×1 at "+claudeName+":3")
 }
 
+// A torn record is not read by what is nested in it, though that begins as it does; a record glued to it is.
+func TestTornAroundAnother(t *testing.T) {
+	one, two := claudeRow("user", "u1", "", `"one"`), claudeRow("user", "u2", "", `"two"`)
+	torn := strings.TrimSuffix(claudeRow("user", "u3", "", `[`+one+`,{"type":"text","text":"outer"}]`), "}")
+	got, report := files(t, "claude-code", map[string]string{
+		claudeName: torn + "\n" + torn[:len(torn)-20] + two + "\n" + torn + two + "\n" +
+			strings.Replace(torn, "u3", "u\x00", 1) + "}\n",
+	})
+	got.want(t, `
+		0a1b2c3d person said: two`)
+	wantUnknown(t, report, fmt.Sprintf("torn line ×4 at %[1]s:1 %[1]s:2 %[1]s:3", claudeName))
+	if report.Glued != 2 || report.Doubled != 1 {
+		t.Errorf("%d glued, %d doubled", report.Glued, report.Doubled)
+	}
+}
+
 // What is not understood counts once a line, however often the line has it, and is named by its type where it has no field.
 func TestCountedByLine(t *testing.T) {
 	nested := strings.Repeat(`{"a":`, 200)

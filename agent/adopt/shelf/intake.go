@@ -30,10 +30,8 @@ const (
 type intake struct {
 	*Shelf
 	agent   *adopt.Agent
-	since   time.Time
 	taken   *Taken
 	session adopt.Session
-	partial bool              // something of the file was left out
 	tools   map[string]string // of the session, by the ids of their calls
 	now     *original
 }
@@ -56,25 +54,13 @@ func (in *intake) Session(session adopt.Session) error {
 }
 
 // Read notes that a file was read to its end.
-func (in *intake) Read(piece adopt.Piece) error {
-	if in.partial {
-		in.partial = false
-		return in.flush(nil)
-	}
-	return in.flush(&piece)
-}
+func (in *intake) Read(piece adopt.Piece) error { return in.flush(&piece) }
 
 // Entry adds an entry to the original at hand.
 func (in *intake) Entry(entry adopt.Entry) error {
 	in.known(in.agent.Name) // finds what was erased
-	isEarly := !in.since.IsZero() && !entry.At.IsZero() && entry.At.Before(in.since)
-	switch {
-	case in.erased[session{in.session.Agent, in.session.ID}]:
+	if in.erased[session{in.session.Agent, in.session.ID}] {
 		in.taken.Away++
-		return nil
-	case isEarly:
-		in.taken.Early++
-		in.partial = true
 		return nil
 	}
 	if in.now.body.Len() > mostPart || len(in.now.pictures) > mostPictures {

@@ -2,7 +2,7 @@
 // which nobody takes for words of the identity.
 //
 //	shelf, err := shelf.Open(journal)
-//	taken, err := shelf.Take(ctx, agent, store, adopt.Options{}, time.Time{})
+//	taken, err := shelf.Take(ctx, agent, store, adopt.Options{})
 //	err = shelf.Close()
 //
 // Look reads a store as Take does, and lays nothing down.
@@ -105,7 +105,6 @@ type Taken struct {
 	Adopted int `json:"adopted"` // sessions, or parts of long ones
 	Added   int `json:"added"`   // entries in them
 	Away    int `json:"away"`    // entries of sessions that were erased here
-	Early   int `json:"early"`   // entries from before the day
 	// Struck counts the secrets that were struck out; Places names the first three.
 	Struck int      `json:"struck"`
 	Places []string `json:"places"`
@@ -113,12 +112,11 @@ type Taken struct {
 	Made []string `json:"-"`
 }
 
-// Take lays down what is new in a store, without entries from before since, if it is not zero. After an error what was
-// taken stays; Close makes it count.
+// Take lays down what is new in a store. After an error what was taken stays; Close makes it count.
 func (s *Shelf) Take(
-	ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options, since time.Time,
+	ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options,
 ) (*Taken, error) {
-	in := &intake{Shelf: s, agent: agent, since: since, taken: new(Taken), now: new(original)}
+	in := &intake{Shelf: s, agent: agent, taken: new(Taken), now: new(original)}
 	options.Only = store.Only
 	options.Known = func(key uint64) bool { return s.known(agent.Name)[key] }
 	options.Elsewhere = func(id, file string) bool {

@@ -78,7 +78,7 @@ func (w *world) try(ctx context.Context, agent, dir string, since time.Time) (*s
 	store, err := adopt.Open(dir)
 	lethetest.Must(w, err)
 	defer store.Close()
-	taken, err := laid.Take(ctx, adopt.Find(agent), store, adopt.Options{}, since)
+	taken, err := laid.Take(ctx, adopt.Find(agent), store, adopt.Options{Since: since})
 	return taken, errors.Join(err, laid.Close())
 }
 
@@ -237,7 +237,7 @@ func TestGoesOn(t *testing.T) {
 				cancel()
 			}
 		}}
-		if _, err := laid.Take(ctx, adopt.Find("claude-code"), store, options, time.Time{}); !errors.Is(err, context.Canceled) {
+		if _, err := laid.Take(ctx, adopt.Find("claude-code"), store, options); !errors.Is(err, context.Canceled) {
 			t.Errorf("it ended with %v", err)
 		}
 		lethetest.Must(t, errors.Join(store.Close(), held.Close())) // without Close of laid: as if it were killed

@@ -29,6 +29,18 @@ type Options struct {
 	Watch  time.Duration // the pause between two runs, at least a second; 0 for one run
 }
 
+// since returns the time from which on entries count; zero for all.
+func (o Options) since() (time.Time, error) {
+	if o.Since == "" {
+		return time.Time{}, nil
+	}
+	since, err := time.ParseInLocation(time.DateOnly, o.Since, time.Local)
+	if err != nil {
+		return since, exit.Usagef("--since is %q; it is a day, like 2026-05-01", o.Since)
+	}
+	return since, nil
+}
+
 // Look reads sources, or whatever there is on this machine, and shows it.
 func Look(ctx context.Context, app *cli.App, options Options, sources []string) error {
 	adopts := options.As != "" || options.Watch > 0
@@ -38,9 +50,14 @@ func Look(ctx context.Context, app *cli.App, options Options, sources []string) 
 	if options.Watch > 0 {
 		return exit.Usagef("--watch adopts, and --dry-run does not: leave out one of them")
 	}
-	look := reading{App: app, take: func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
-		return shelf.Look(ctx, agent, store, read)
-	}}
+	since, err := options.since()
+	if err != nil {
+		return err
+	}
+	look := reading{App: app, since: since,
+		take: func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
+			return shelf.Look(ctx, agent, store, read)
+		}}
 	if err := look.all(sources); err != nil {
 		return err
 	}
@@ -83,11 +100,8 @@ type target struct {
 
 func find(app *cli.App, options Options) (into *target, err error) {
 	into = &target{App: app}
-	if options.Since != "" {
-		into.since, err = time.ParseInLocation(time.DateOnly, options.Since, time.Local)
-		if err != nil {
-			return nil, exit.Usagef("--since is %q; it is a day, like 2026-05-01", options.Since)
-		}
+	if into.since, err = options.since(); err != nil {
+		return nil, err
 	}
 	if into.id, err = app.Find(options.As); err != nil {
 		return nil, err
@@ -108,9 +122,9 @@ func (into *target) adopt(ctx context.Context, sources []string) (*reading, erro
 		return nil, err
 	}
 	take := func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
-		return laid.Take(ctx, agent, store, read, into.since)
+		return laid.Take(ctx, agent, store, read)
 	}
-	run := &reading{App: into.App, take: take, uploads: into.Shared != nil && !into.quiet}
+	run := &reading{App: into.App, since: into.since, take: take, uploads: into.Shared != nil && !into.quiet}
 	err = errors.Join(run.all(sources), laid.Close()) // what was taken before an error stays
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -152,6 +166,7 @@ func (into *target) watch(ctx context.Context, pause time.Duration, sources []st
 type reading struct {
 	*cli.App
 	take     func(*adopt.Agent, *adopt.Store, adopt.Options) (*shelf.Taken, error)
+	since    time.Time
 	findings []finding
 	uploads  bool // other hosts get what is adopted
 }
@@ -271,7 +286,7 @@ func (r *reading) store(agent *adopt.Agent, store *adopt.Store, options adopt.Op
 			bar(done, of, "%s: %s of %s", agent.Title, console.Megabytes(done), console.Megabytes(of))
 		}
 	}
-	options.Rows = rowsOf(store)
+	options.Rows, options.Since = rowsOf(store), r.since
 	taken, err := r.take(agent, store, options)
 	return finding{agent.Name, store.Place, taken, agent.Title}, err
 }
