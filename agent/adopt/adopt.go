@@ -51,7 +51,6 @@ type pattern struct{ path, kind string }
 // A Session is one conversation. Its id is unique within the agent; a session that lies in several files comes again
 // with each, and then only with new entries.
 type Session struct {
-	Agent  string // the name of its Agent
 	ID     string
 	File   string    // within the store
 	Parent string    // the session that it was forked from, or whose assistant started it; "" if unknown
@@ -103,7 +102,6 @@ type Entry struct {
 // Media is a picture or another file in an entry.
 type Media struct {
 	Type string // the media type
-	Name string // of the file, if known
 	Data []byte
 }
 
@@ -188,7 +186,7 @@ func (a *Agent) Places(home string, getenv func(string) string) (all []string) {
 // Read reads a store of an agent. What it cannot read is in the report; an error is the sink's, or of the search for
 // files, or says that ctx has ended.
 func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Options) (*Report, error) {
-	out := newStream(ctx, agent.Name, store, sink, options)
+	out := newStream(ctx, store, sink, options)
 	pieces, err := agent.find(store, options.Skip)
 	if err != nil {
 		return out.report, fmt.Errorf("look for histories of %s: %w", agent.Title, err)
@@ -296,10 +294,7 @@ var notes = []string{"CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md", "USER.md"
 // memory passes on a file of memories, whole, as a session of its own.
 func (s *Stream) memory(piece Piece) {
 	text, err := s.whole(s.store, piece.Path)
-	if err != nil {
-		s.refuse(plainError(err))
-		return
-	}
+	s.unreadable(err)
 	who := Assistant
 	if slices.Contains(notes, path.Base(piece.Path)) {
 		who = Person

@@ -1,7 +1,6 @@
 package adopt
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"io"
@@ -24,7 +23,7 @@ var claudeCode = Agent{
 		{`(^|/)history\.jsonl$`, prompts},
 	},
 	order: func(store fs.FS, all []Piece) []Piece {
-		heads := map[string]claudeHead{}
+		heads := map[string]string{}
 		buffer := make([]byte, 1<<16)
 		for _, piece := range all {
 			if !piece.unchanged {
@@ -32,8 +31,7 @@ var claudeCode = Agent{
 			}
 		}
 		slices.SortStableFunc(all, func(a, b Piece) int {
-			x, y := heads[a.Path], heads[b.Path]
-			return cmp.Or(a.rank-b.rank, strings.Compare(x.began, y.began), x.forked-y.forked)
+			return cmp.Or(a.rank-b.rank, strings.Compare(heads[a.Path], heads[b.Path]))
 		})
 		return all
 	},
@@ -49,31 +47,23 @@ var claudeCode = Agent{
 	},
 }
 
-// claudeHead orders files: a fork comes behind its parent, which began before it or, by the rows it copied, with it.
-type claudeHead struct {
-	began  string
-	forked int
-}
-
-var began = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"timestamp":"([^"]+)"`) })
-
-func headOf(store fs.FS, name string, buffer []byte) (head claudeHead) {
+// headOf returns what orders files: a fork comes behind its parent, which began before it or, by the rows it copied, with
+// it.
+func headOf(store fs.FS, name string, buffer []byte) string {
 	file, err := store.Open(name)
 	if err != nil {
-		return head
+		return ""
 	}
 	defer file.Close()
 	n, _ := io.ReadFull(file, buffer) // without a head, the reading tells
-	text := buffer[:n]
-	if at := began().FindSubmatch(text); at != nil {
-		head.began = string(at[1])
+	text := string(buffer[:n])
+	_, began, _ := strings.Cut(text, `"timestamp":"`)
+	began, _, _ = strings.Cut(began, `"`)
+	isCopy := strings.Contains(text, `"requestSessionId"`) || strings.Contains(text, `"forkedFrom"`)
+	if isCopy || !strings.Contains(text, `"sessionId":"`+stem(name)+`"`) {
+		began += " forked"
 	}
-	own := []byte(`"sessionId":"` + stem(name) + `"`)
-	isCopy := bytes.Contains(text, []byte(`"requestSessionId"`)) || bytes.Contains(text, []byte(`"forkedFrom"`))
-	if isCopy || !bytes.Contains(text, own) {
-		head.forked = 1
-	}
-	return head
+	return began
 }
 
 type claudeRow struct {
@@ -157,7 +147,7 @@ func (f *claudeFile) row(r *record, row *claudeRow) {
 		f.report.Passed++
 		return
 	default:
-		f.notUnderstood("row " + cmp.Or(row.Type, "without a type"))
+		f.unknown("row", row.Type)
 		return
 	}
 	f.known = true
@@ -202,8 +192,7 @@ func (f *claudeFile) answer(r *record, row *claudeRow) {
 }
 
 func (f *claudeFile) hold(r *record, base Entry, part claudePart) {
-	part.ID, part.At, part.Line, part.Text = base.ID, base.At, r.line, r.text(part.Text)
-	part.Who = cmp.Or(part.Who, base.Who)
+	part.Entry = r.of(base, part.Entry)
 	if part.Kind == Result {
 		f.held = append(f.held, part)
 		return

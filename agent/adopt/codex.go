@@ -92,7 +92,7 @@ type codexFile struct {
 
 func readCodex(out *Stream, piece Piece) {
 	file := &codexFile{Stream: out, fallback: threadOf(piece.Path)}
-	probe := newStream(out.ctx, out.agent, out.store, nil, out.options) // its report does not count
+	probe := newStream(out.ctx, out.store, nil, out.options) // its report does not count
 	probe.records(piece.Path, as(func(r *record, row *codexRow) {
 		var item codexItem
 		_ = json.Unmarshal(row.Payload, &item) // the second reading tells
@@ -108,8 +108,7 @@ var threadID = sync.OnceValue(func() *regexp.Regexp {
 
 // threadOf returns the id in the name of a rollout.
 func threadOf(name string) string {
-	base, _, _ := strings.Cut(path.Base(name), ".jsonl")
-	return cmp.Or(threadID().FindString(base), base)
+	return cmp.Or(threadID().FindString(name), stem(name))
 }
 
 func (f *codexFile) row(r *record, row *codexRow) {
@@ -162,7 +161,7 @@ func (f *codexFile) entries(r *record, row *codexRow, item *codexItem) []Entry {
 	case "turn_context", "world_state", "token_usage_record":
 		f.report.Passed++
 	default:
-		f.notUnderstood("record " + row.Type)
+		f.unknown("record", row.Type)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func copilotRow(r *record, event *copilotEvent) {
 		case "session", "system", "assistant", "tool", "hook", "subagent", "skill", "permission", "abort":
 			r.report.Passed++
 		default:
-			r.notUnderstood("event " + cmp.Or(event.Type, "without a type"))
+			r.unknown("event", event.Type)
 		}
 	}
 	r.pass(event.ID, base, all...)

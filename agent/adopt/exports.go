@@ -63,7 +63,7 @@ type gptMessage struct {
 	Recipient  string
 	Content    struct {
 		Type     string `json:"content_type"`
-		Parts    []json.RawMessage
+		Parts    json.RawMessage
 		Text     string
 		Result   string
 		Thoughts []struct{ Summary, Content string }
@@ -117,18 +117,18 @@ func branch(c *gptConversation) (all []*gptMessage) {
 func (r *record) gptMessage(m *gptMessage) {
 	who := voice(m.Author.Role)
 	base := Entry{ID: m.ID, At: m.CreateTime.Time, Who: who, Kind: Said}
-	entry := Entry{}
+	tool := ""
 	switch {
 	case m.Metadata.IsHidden || who == Harness:
 		r.report.Passed++
 		return
 	case who == "":
-		r.notUnderstood("role " + m.Author.Role)
+		r.unknown("role", m.Author.Role)
 		return
 	case who == Tool:
-		base.Kind, entry.Tool = Result, m.Author.Name
+		base.Kind, tool = Result, m.Author.Name
 	case who == Assistant && m.Recipient != "" && m.Recipient != "all":
-		base.Kind, entry.Tool = Call, m.Recipient
+		base.Kind, tool = Call, m.Recipient
 	}
 	switch m.Content.Type {
 	case "text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display",
@@ -138,49 +138,21 @@ func (r *record) gptMessage(m *gptMessage) {
 	case "user_editable_context", "model_editable_context", "app_pairing_content":
 		base.Who = Harness
 	default:
-		r.notUnderstood("content " + m.Content.Type)
+		r.unknown("content", m.Content.Type)
 		return
 	}
-	texts := []string{cmp.Or(m.Content.Text, m.Content.Result)}
+	parts := []Entry{{Text: cmp.Or(m.Content.Text, m.Content.Result)}}
 	for _, thought := range m.Content.Thoughts {
-		texts = append(texts, thought.Summary, thought.Content)
+		parts = append(parts, Entry{Text: thought.Summary}, Entry{Text: thought.Content})
 	}
-	for _, part := range m.Content.Parts {
-		text, pictures := r.gptPart(part)
-		texts, entry.Media = append(texts, text), append(entry.Media, pictures...)
-	}
-	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
-	entry.Text = strings.Join(texts, "\n")
+	entry := joined(append(parts, r.parts(m.Content.Parts)...))
+	entry.Tool = tool
 	r.pass(r.session.ID+"/"+m.ID, base, entry)
 }
 
-// gptPart returns a text, or the file of the export that a pointer names.
-func (r *record) gptPart(raw json.RawMessage) (text string, pictures []Media) {
-	var part struct {
-		Type    string `json:"content_type"`
-		Text    string
-		Pointer string `json:"asset_pointer"`
-	}
-	if json.Unmarshal(raw, &text) == nil {
-		return text, nil
-	}
-	if json.Unmarshal(raw, &part) != nil {
-		r.notUnderstood("part of another shape")
-		return "", nil
-	}
-	_, id, isFile := strings.Cut(part.Pointer, "://")
-	if !isFile {
-		return part.Text, nil
-	}
-	name, data := r.asset(id)
-	if data == nil {
-		r.notUnderstood(cmp.Or(part.Type, "file") + " that the export lacks")
-	}
-	return "", media("", name, data)
-}
-
-// asset returns the file of the export whose name begins with an id.
-func (s *Stream) asset(id string) (name string, data []byte) {
+// asset returns an entry with the file of the export whose name begins with the id in a pointer.
+func (s *Stream) asset(pointer string) Entry {
+	_, id, _ := strings.Cut(pointer, "://")
 	if s.assets == nil {
 		s.assets = map[string]string{}
 		_ = fs.WalkDir(s.store, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -191,15 +163,12 @@ func (s *Stream) asset(id string) (name string, data []byte) {
 			return nil // what cannot be listed is missed where it is named
 		})
 	}
-	place := s.assets[id]
-	if place == "" {
-		return "", nil
-	}
-	data, err := s.whole(s.store, place)
+	name := s.assets[id]
+	data, err := s.whole(s.store, name)
 	if err != nil {
-		return "", nil
+		s.notUnderstood("file that the export lacks")
 	}
-	return path.Base(place), data
+	return Entry{Kind: Said, Media: media("", path.Base(name), data)}
 }
 
 var assetID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^file[-_][0-9A-Za-z]+`) })
@@ -230,7 +199,7 @@ func claudeTalk(r *record, c *claudeConversation) {
 	for _, m := range c.Messages {
 		base := Entry{ID: m.UUID, At: m.CreatedAt.Time, Who: voice(m.Sender)}
 		if base.Who == "" {
-			r.notUnderstood("sender " + m.Sender)
+			r.unknown("sender", m.Sender)
 			continue
 		}
 		parts := r.parts(m.Content)

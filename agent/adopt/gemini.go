@@ -41,7 +41,7 @@ func readQwen(r *record, row *qwenRow) {
 	content := row.Message.Parts
 	switch {
 	case base.Who == "":
-		r.notUnderstood("row " + cmp.Or(row.Type, "without a type"))
+		r.unknown("row", row.Type)
 		return
 	case row.Subtype == "chat_compression" && len(row.Payload.History) > 0:
 		base.Kind, content = Summary, row.Payload.History[0].Parts
@@ -175,7 +175,7 @@ func (m *geminiMessage) tell() {
 	r.line = m.line
 	base := Entry{ID: m.ID, At: m.Timestamp.Time, Who: voice(m.Type)}
 	if base.Who == "" {
-		r.notUnderstood("message " + m.Type)
+		r.unknown("message", m.Type)
 		return
 	}
 	content := r.parts(m.Content)

@@ -60,7 +60,7 @@ func hermesRow(r *record, m *hermesMessage) {
 		r.report.Passed++
 		return
 	case who == "":
-		r.notUnderstood("role " + m.Role)
+		r.unknown("role", m.Role)
 		return
 	case who == Tool:
 		all = append(all, r.result(&block{CallID: m.CallID, Name: m.ToolName, Content: m.Content}))

@@ -3,7 +3,6 @@ package adopt
 import (
 	"archive/zip"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,12 +16,9 @@ type Store struct {
 	fs.FS
 	Place  string
 	Only   string // the file of FS that was meant; "" for all
+	Dir    string // of its files; "" for a zip
 	closer io.Closer
-	dir    string
 }
-
-// Dir returns the directory of the store's files; "" for a zip.
-func (s *Store) Dir() string { return s.dir }
 
 // Open opens a directory, of which no link leads out, a zip, or another file.
 func Open(place string) (*Store, error) {
@@ -45,37 +41,11 @@ func Open(place string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{FS: root.FS(), Place: place, Only: only, closer: root, dir: dir}, nil
+	return &Store{FS: root.FS(), Place: place, Only: only, closer: root, Dir: dir}, nil
 }
 
 // Close closes the store.
 func (s *Store) Close() error { return s.closer.Close() }
-
-// Stores opens the stores of the agent on this machine, if it keeps some. The caller closes them.
-func (a *Agent) Stores(home string, getenv func(string) string) (all []*Store, err error) {
-	for _, place := range a.Places(home, getenv) {
-		store, opened := Open(place)
-		switch {
-		case opened == nil:
-			all = append(all, store)
-		case !errors.Is(opened, fs.ErrNotExist):
-			err = errors.Join(err, opened)
-		}
-	}
-	return all, err
-}
-
-// Nothing is a sink for a run that only reports.
-type Nothing struct{}
-
-// Session takes a session.
-func (Nothing) Session(Session) error { return nil }
-
-// Entry takes an entry.
-func (Nothing) Entry(Entry) error { return nil }
-
-// Read takes the end of a file.
-func (Nothing) Read(Piece) error { return nil }
 
 // HowToGet says how a person comes by a store of the agent.
 func (a *Agent) HowToGet() string {

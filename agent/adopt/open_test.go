@@ -3,6 +3,8 @@ package adopt_test
 import (
 	"archive/zip"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,8 +51,8 @@ func TestOpen(t *testing.T) {
 	if got := adopt.Find("codex").Places("/me", moved); !slices.Equal(got, []string{"/moved", "/me/.codex"}) {
 		t.Error(got)
 	}
-	if stores, err := adopt.Find("codex").Stores(home, func(string) string { return "" }); len(stores) > 0 || err != nil {
-		t.Error(stores, err)
+	if _, err := adopt.Open(filepath.Join(home, ".codex")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }
 
@@ -59,16 +61,16 @@ func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	store := os.DirFS("testdata/codex")
-	_, err := adopt.Read(ctx, adopt.Find("codex"), store, adopt.Nothing{}, adopt.Options{})
+	_, err := adopt.Read(ctx, adopt.Find("codex"), store, new(collected), adopt.Options{})
 	if err != context.Canceled {
 		t.Error(err)
 	}
-	_, err = adopt.Read(context.Background(), adopt.Find("codex"), store, full{}, adopt.Options{})
+	_, err = adopt.Read(context.Background(), adopt.Find("codex"), store, new(full), adopt.Options{})
 	if err != os.ErrClosed {
 		t.Error(err)
 	}
 }
 
-type full struct{ adopt.Nothing }
+type full struct{ collected }
 
-func (full) Entry(adopt.Entry) error { return os.ErrClosed }
+func (*full) Entry(adopt.Entry) error { return os.ErrClosed }

@@ -47,12 +47,7 @@ func (s *Stream) readFiles(pattern string, read func(*record)) {
 		s.notUnderstood(plainError(err))
 	}
 	for _, name := range names {
-		text, err := s.whole(s.store, name)
-		if err != nil {
-			s.notUnderstood(plainError(err))
-		} else if !s.stops() {
-			s.record(text, read)
-		}
+		s.elements(name, read)
 	}
 }
 
@@ -120,7 +115,7 @@ func (r *record) openCodePart(m *openCodeMessage, part *openCodePart) {
 	case "step-start", "step-finish", "snapshot", "patch", "agent", "compaction", "subtask", "retry":
 		r.report.Passed++
 	default:
-		r.notUnderstood("part " + cmp.Or(part.Type, "without a type"))
+		r.unknown("part", part.Type)
 	}
 	key := ""
 	if !base.At.IsZero() {

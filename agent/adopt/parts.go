@@ -33,6 +33,8 @@ type block struct {
 	FunctionResponse *block
 	Function         *block // in a call of OpenAI
 
+	Pointer string `json:"asset_pointer"` // of ChatGPT: to a file
+
 	Source     *block // of a picture, as InlineData
 	InlineData *block
 	MediaType  string `json:"media_type"`
@@ -81,6 +83,8 @@ func (r *record) part(raw json.RawMessage) Entry {
 		return b.Function.call()
 	case b.InlineData != nil:
 		return r.picture(b.InlineData)
+	case strings.Contains(b.Pointer, "://"):
+		return r.asset(b.Pointer)
 	case strings.HasSuffix(b.Type, "_call"):
 		b.Name = cmp.Or(b.Name, strings.TrimSuffix(b.Type, "_call"))
 		return b.call()
@@ -101,7 +105,7 @@ func (r *record) part(raw json.RawMessage) Entry {
 		return r.picture(cmp.Or(b.Source, &b))
 	case "redacted_thinking", "token_budget", "flag", "tool_reference":
 	default:
-		r.notUnderstood("block " + b.Type)
+		r.unknown("block", b.Type)
 	}
 	return Entry{}
 }
@@ -129,28 +133,32 @@ func (b *block) call() Entry {
 
 // result returns what a tool returned: a text, blocks, or an object with an output.
 func (r *record) result(b *block) Entry {
-	entry := Entry{
-		Who: Tool, Kind: Result, Call: cmp.Or(b.CallID, b.ToolCallID, b.ToolUseID, b.ID), Tool: cmp.Or(b.Name, b.ToolName),
-	}
 	content := first(b.Content, b.Output, b.Response)
 	var object struct{ Output, Content json.RawMessage }
 	isObject := len(content) > 0 && content[0] == '{'
 	if isObject && json.Unmarshal(content, &object) == nil {
 		content = first(object.Output, object.Content, content)
 	}
-	if len(content) > 0 && content[0] == '{' {
-		entry.Text = plain(content)
-		return entry
+	entry := Entry{Text: plain(content)}
+	if len(content) > 0 && content[0] != '{' {
+		entry = joined(r.parts(content))
 	}
+	entry.Who, entry.Kind = Tool, Result
+	entry.Call, entry.Tool = cmp.Or(b.CallID, b.ToolCallID, b.ToolUseID, b.ID), cmp.Or(b.Name, b.ToolName)
+	return entry
+}
+
+// joined returns an entry with all texts, a line each, and all media.
+func joined(parts []Entry) (all Entry) {
 	var texts []string
-	for _, part := range r.parts(content) {
+	for _, part := range parts {
 		if part.Text != "" {
 			texts = append(texts, part.Text)
 		}
-		entry.Media = append(entry.Media, part.Media...)
+		all.Media = append(all.Media, part.Media...)
 	}
-	entry.Text = strings.Join(texts, "\n")
-	return entry
+	all.Text = strings.Join(texts, "\n")
+	return all
 }
 
 // plain returns the text of a JSON string, or JSON without spaces.

@@ -88,7 +88,7 @@ func (f *piFile) row(r *record, row *piRow) {
 		f.report.Passed++ // a system message is what the program tells its model anew in each session
 		return
 	default:
-		f.notUnderstood("entry " + cmp.Or(kind, "without a type"))
+		f.unknown("entry", kind)
 		return
 	}
 	base := Entry{ID: row.ID, At: cmp.Or(message.Timestamp, row.Timestamp).Time, Who: who}

@@ -54,10 +54,7 @@ func (r *record) decode(raw []byte, value any) bool {
 
 // records calls read with each record of a file of the store that has one a line. It counts torn and endless lines.
 func (s *Stream) records(name string, read func(*record)) {
-	err := s.readFile(s.store, name, func(in *bufio.Reader) error { return s.recordsIn(in, read) })
-	if err != nil {
-		s.refuse(plainError(err))
-	}
+	s.unreadable(s.readFile(s.store, name, func(in *bufio.Reader) error { return s.recordsIn(in, read) }))
 }
 
 func (s *Stream) recordsIn(lines *bufio.Reader, read func(*record)) error {
@@ -264,10 +261,17 @@ func plainError(err error) string {
 	return "cannot be read: " + err.Error()
 }
 
+// unreadable refuses a piece that cannot be read.
+func (s *Stream) unreadable(err error) {
+	if err != nil {
+		s.refuse(plainError(err))
+	}
+}
+
 // elements calls read with each element of a file that is one JSON array, or with its one object. It holds one element,
 // of at most maxText bytes.
 func (s *Stream) elements(name string, read func(*record)) {
-	err := s.readFile(s.store, name, func(in *bufio.Reader) error {
+	s.unreadable(s.readFile(s.store, name, func(in *bufio.Reader) error {
 		left := &io.LimitedReader{R: in, N: maxText}
 		decoder := json.NewDecoder(left)
 		if start, err := in.Peek(1); err == nil && start[0] == '[' {
@@ -287,10 +291,7 @@ func (s *Stream) elements(name string, read func(*record)) {
 			s.record(raw, read)
 		}
 		return nil
-	})
-	if err != nil {
-		s.refuse(plainError(err))
-	}
+	}))
 }
 
 // rows calls read with the rows of a query over a SQLite file, whose columns are the record's fields.
@@ -302,17 +303,10 @@ func (s *Stream) rows(file, query string, read func(*record)) {
 		return
 	}
 	rows, err := s.options.Rows(s.ctx, file, query)
-	if err != nil {
-		s.refuse(plainError(err))
-		return
+	if err == nil {
+		err = errors.Join(s.recordsIn(bufio.NewReaderSize(rows, 1<<16), read), rows.Close())
 	}
-	err = s.recordsIn(bufio.NewReaderSize(rows, 1<<16), read)
-	if closed := rows.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		s.refuse(plainError(err))
-	}
+	s.unreadable(err)
 }
 
 // header is what begins a session, in the words of Hermes or opencode.

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -61,6 +62,11 @@ func (s *Stream) notUnderstood(kind string) {
 	if len(all[i].Places) < 3 {
 		all[i].Places = append(all[i].Places, place)
 	}
+}
+
+// unknown counts something of a kind that is not known.
+func (s *Stream) unknown(what, kind string) {
+	s.notUnderstood(what + " " + cmp.Or(kind, "without a type"))
 }
 
 // sort brings the most frequent kinds to the front.

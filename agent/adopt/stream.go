@@ -24,7 +24,6 @@ type Stream struct {
 	sink    Sink
 	options Options
 	report  *Report
-	agent   string
 
 	failed  error  // of the sink or of ctx; nothing is passed on any more
 	refused bool   // the piece: nothing of it is read any more
@@ -42,9 +41,9 @@ type Stream struct {
 	listed   map[string]bool   // ids of sessions that have a file: a list of prompts tells of the others
 }
 
-func newStream(ctx context.Context, agent string, store fs.FS, sink Sink, options Options) *Stream {
+func newStream(ctx context.Context, store fs.FS, sink Sink, options Options) *Stream {
 	return &Stream{
-		ctx: ctx, store: store, sink: sink, options: options, agent: agent, hash: blake3.New(),
+		ctx: ctx, store: store, sink: sink, options: options, hash: blake3.New(),
 		report: &Report{Unknown: []Unknown{}},
 		seen:   map[uint64]bool{}, sessions: map[string]bool{},
 		roots: map[string]string{}, listed: map[string]bool{},
@@ -72,7 +71,7 @@ func (s *Stream) refuse(why string) {
 
 // open begins a session. The sink hears of it with its first entry.
 func (s *Stream) open(session Session) {
-	session.Agent, session.File = s.agent, s.file
+	session.File = s.file
 	s.session, s.begun, s.calls = session, false, map[uint64]bool{}
 }
 
@@ -173,11 +172,15 @@ func (s *Stream) keyOf(id string, entry Entry) uint64 {
 // voice where they have no other.
 func (r *record) pass(key string, base Entry, all ...Entry) {
 	for _, entry := range all {
-		entry.ID, entry.At, entry.Line = base.ID, base.At, cmp.Or(base.Line, r.line)
-		entry.Who, entry.Kind = cmp.Or(entry.Who, base.Who), cmp.Or(base.Kind, entry.Kind)
-		entry.Text = r.text(entry.Text)
-		r.say(key, entry)
+		r.say(key, r.of(base, entry))
 	}
+}
+
+func (r *record) of(base, entry Entry) Entry {
+	entry.ID, entry.At, entry.Line = base.ID, base.At, cmp.Or(base.Line, r.line)
+	entry.Who, entry.Kind = cmp.Or(entry.Who, base.Who), cmp.Or(base.Kind, entry.Kind)
+	entry.Text = r.text(entry.Text)
+	return entry
 }
 
 const cut = "\x00"
@@ -266,5 +269,5 @@ func media(kind, name string, data []byte) []Media {
 	if len(data) == 0 {
 		return nil
 	}
-	return []Media{{Type: picture.MediaType(kind, name, data), Name: name, Data: data}}
+	return []Media{{Type: picture.MediaType(kind, name, data), Data: data}}
 }

@@ -3,6 +3,7 @@ package shelf
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -28,7 +29,7 @@ const (
 
 // intake is the sink of a Take. It makes originals of sessions.
 type intake struct {
-	*Shelf
+	*Shelf  // nil in a Look
 	agent   *adopt.Agent
 	taken   *Taken
 	session adopt.Session
@@ -46,6 +47,17 @@ type original struct {
 	isPersons   bool
 }
 
+// read reads a store.
+func (in *intake) read(ctx context.Context, store *adopt.Store, options adopt.Options) (*Taken, error) {
+	options.Only = store.Only
+	report, err := adopt.Read(ctx, in.agent, store.FS, in, options)
+	if err == nil {
+		err = in.flush(nil)
+	}
+	in.taken.Report = report
+	return in.taken, err
+}
+
 // Session begins another original.
 func (in *intake) Session(session adopt.Session) error {
 	err := in.flush(nil)
@@ -58,8 +70,12 @@ func (in *intake) Read(piece adopt.Piece) error { return in.flush(&piece) }
 
 // Entry adds an entry to the original at hand.
 func (in *intake) Entry(entry adopt.Entry) error {
+	if in.Shelf == nil {
+		in.taken.strike(in.session.File, entry)
+		return nil
+	}
 	in.known(in.agent.Name) // finds what was erased
-	if in.erased[session{in.session.Agent, in.session.ID}] {
+	if in.erased[session{in.agent.Name, in.session.ID}] {
 		in.taken.Away++
 		return nil
 	}
@@ -108,11 +124,11 @@ func (in *intake) write(entry adopt.Entry, at time.Time, text string) {
 	}
 	text = mind.Outside(text)
 	if kind == string(adopt.Said) && !at.IsZero() {
-		tag := fmt.Sprintf("[AGENT:%s %s] ", in.agent.Name, at.UTC().Format(time.RFC3339))
+		speaker := "AGENT:"
 		if entry.Who == adopt.Person {
-			tag = fmt.Sprintf("[USER:person@%s %s] ", in.agent.Name, at.UTC().Format(time.RFC3339))
+			speaker = "USER:person@"
 		}
-		text, who = tag+mind.Indent(text), ""
+		text, who = fmt.Sprintf("[%s%s %s] %s", speaker, in.agent.Name, at.UTC().Format(time.RFC3339), mind.Indent(text)), ""
 	}
 	head := strings.TrimRight(fmt.Sprintf("◆ a%d %s %s %s", now.entries, kind, in.agent.Name, who), " ")
 	fmt.Fprintf(&now.body, "%s\n%s\n", head, text)
@@ -193,7 +209,7 @@ func (in *intake) gist(now *original) string {
 	if !now.from.IsZero() {
 		head += ", " + now.from.UTC().Format(time.DateOnly)
 	}
-	if in.parts[session{in.agent.Name, in.session.ID}] > 0 {
+	if in.past[session{in.agent.Name, in.session.ID}].parts > 0 {
 		head += ", continued"
 	}
 	tail := " … " + count(now.entries, "entr", "ies")

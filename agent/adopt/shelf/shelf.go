@@ -12,6 +12,7 @@
 package shelf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,7 @@ import (
 type Shelf struct {
 	*journal.Journal
 	kept     []kept
-	parts    map[session]int            // of a session
-	from     map[session]string         // the first file of a session
-	parents  map[session]string         // of sessions that are forks
+	past     map[session]past
 	files    map[session]stamp          // that were read to their ends
 	keys     map[string]map[uint64]bool // of the entries of an agent; made when something new is read
 	erased   map[session]bool           // sessions that stay away
@@ -51,6 +50,12 @@ type kept struct {
 	blobs.Ref
 }
 
+// past is what is kept of a session.
+type past struct {
+	parts        int
+	file, parent string // the first file; the session that it was forked from
+}
+
 // session is a session or a file of an agent.
 type session struct{ agent, name string }
 
@@ -60,7 +65,7 @@ type stamp struct{ size, changed int64 }
 // Open reads from LIFE, and of a fork from those of its ancestors, what was adopted.
 func Open(j *journal.Journal) (*Shelf, error) {
 	s := &Shelf{
-		Journal: j, parts: map[session]int{}, from: map[session]string{}, parents: map[session]string{},
+		Journal: j, past: map[session]past{},
 		files: map[session]stamp{}, keys: map[string]map[uint64]bool{}, erased: map[session]bool{},
 		pictures: map[blobs.Hash]mind.Ref{}, newest: j.State.LastBlob,
 	}
@@ -90,10 +95,8 @@ func (s *Shelf) read(path string, until time.Time) error {
 func (s *Shelf) keep(adopted event.Adopted, ref blobs.Ref) {
 	s.kept = append(s.kept, kept{adopted, ref})
 	of := session{adopted.Agent, adopted.Session}
-	s.parents[of] = adopted.Parent
-	if s.parts[of]++; s.parts[of] == 1 {
-		s.from[of] = adopted.File
-	}
+	before := s.past[of]
+	s.past[of] = past{before.parts + 1, cmp.Or(before.file, adopted.File), adopted.Parent}
 	if adopted.Size > 0 {
 		s.files[session{adopted.Agent, adopted.File}] = stamp{adopted.Size, adopted.Changed.Unix()}
 	}
@@ -117,50 +120,22 @@ func (s *Shelf) Take(
 	ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options,
 ) (*Taken, error) {
 	in := &intake{Shelf: s, agent: agent, taken: new(Taken), now: new(original)}
-	options.Only = store.Only
 	options.Known = func(key uint64) bool { return s.known(agent.Name)[key] }
 	options.Elsewhere = func(id, file string) bool {
-		first, isKept := s.from[session{agent.Name, id}]
-		return isKept && first != file
+		first := s.past[session{agent.Name, id}].file
+		return first != "" && first != file
 	}
-	options.Parent = func(id string) string { return s.parents[session{agent.Name, id}] }
+	options.Parent = func(id string) string { return s.past[session{agent.Name, id}].parent }
 	options.Skip = func(piece adopt.Piece) bool {
 		return s.files[session{agent.Name, piece.Path}] == stamp{piece.Size, piece.Changed.Unix()}
 	}
-	report, err := adopt.Read(ctx, agent, store.FS, in, options)
-	if err == nil {
-		err = in.flush(nil)
-	}
-	in.taken.Report = report
-	return in.taken, err
+	return in.read(ctx, store, options)
 }
 
 // Look counts what a Take by a life without a past would read, and the secrets that it would strike out.
 func Look(ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options) (*Taken, error) {
-	look := &looking{taken: new(Taken)}
-	options.Only = store.Only
-	report, err := adopt.Read(ctx, agent, store.FS, look, options)
-	look.taken.Report = report
-	return look.taken, err
-}
-
-// looking is the sink of a Look.
-type looking struct {
-	adopt.Nothing
-	taken *Taken
-	file  string
-}
-
-// Session notes the file of a session.
-func (l *looking) Session(session adopt.Session) error {
-	l.file = session.File
-	return nil
-}
-
-// Entry counts the secrets of an entry.
-func (l *looking) Entry(entry adopt.Entry) error {
-	l.taken.strike(l.file, entry)
-	return nil
+	in := &intake{agent: agent, taken: new(Taken), now: new(original)}
+	return in.read(ctx, store, options)
 }
 
 // strike returns the text of an entry without its secrets, which it counts.

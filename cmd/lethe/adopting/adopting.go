@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -253,27 +254,29 @@ func (r *reading) agent(agent *adopt.Agent) error {
 	if err != nil {
 		return err
 	}
-	stores, err := agent.Stores(home, os.Getenv)
-	if err != nil {
-		r.Warn("%s: %s", agent.Title, cli.Plain(err))
-	}
 	temp, err := os.OpenRoot(os.TempDir())
 	if err != nil {
 		return err
 	}
 	defer temp.Close()
-	var failed error
-	for _, store := range stores {
-		if failed == nil {
-			var found finding
-			found, failed = r.store(agent, store, adopt.Options{Temp: temp.FS()})
-			if failed != nil || found.Files+found.Unchanged > 0 {
-				r.findings = append(r.findings, found)
-			}
+	for _, place := range agent.Places(home, os.Getenv) {
+		store, opened := adopt.Open(place)
+		switch {
+		case errors.Is(opened, fs.ErrNotExist):
+			continue
+		case opened != nil:
+			r.Warn("%s: %s", agent.Title, cli.Plain(opened))
+			continue
 		}
-		failed = errors.Join(failed, store.Close())
+		found, err := r.store(agent, store, adopt.Options{Temp: temp.FS()})
+		if err != nil || found.Files+found.Unchanged > 0 {
+			r.findings = append(r.findings, found)
+		}
+		if err = errors.Join(err, store.Close()); err != nil {
+			return err
+		}
 	}
-	return failed
+	return nil
 }
 
 func (r *reading) store(agent *adopt.Agent, store *adopt.Store, options adopt.Options) (finding, error) {

@@ -35,8 +35,7 @@ func findSQLite() (string, error) {
 
 // rowsOf returns the Rows of a directory with SQLite files; nil if the store is a zip.
 func rowsOf(store *adopt.Store) func(context.Context, string, string) (io.ReadCloser, error) {
-	dir := store.Dir()
-	if dir == "" {
+	if store.Dir == "" {
 		return nil
 	}
 	return func(ctx context.Context, file, query string) (io.ReadCloser, error) {
@@ -44,7 +43,7 @@ func rowsOf(store *adopt.Store) func(context.Context, string, string) (io.ReadCl
 		if err != nil {
 			return nil, err
 		}
-		rows := &rows{cmd: exec.CommandContext(ctx, program, filepath.Join(dir, file), query)}
+		rows := &rows{cmd: exec.CommandContext(ctx, program, filepath.Join(store.Dir, file), query)}
 		rows.cmd.Stderr = &rows.stderr
 		if rows.ReadCloser, err = rows.cmd.StdoutPipe(); err != nil {
 			return nil, err
