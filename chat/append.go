@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 
 	"lethe/internal/durable"
 	"lethe/internal/screen"
@@ -33,6 +35,21 @@ func Append(path string, line []byte) (from, to int64, err error) {
 		from, to, err = durable.Append(path, line, 0o600)
 	}
 	return from, to, err
+}
+
+// Once appends a line of an agent to the room at path, unless a line there has its text.
+func Once(path, name, text string) error {
+	line, err := Format(true, name, time.Now(), text)
+	if err != nil {
+		return err
+	}
+	said, _ := os.ReadFile(path) // a file that cannot be read takes no line, either
+	_, text, _ = strings.Cut(string(line), "]")
+	if strings.Contains(string(said), "]"+text) {
+		return nil
+	}
+	_, _, err = Append(path, line)
+	return err
 }
 
 // Post appends line exactly once, however often it is called with the same

@@ -102,6 +102,11 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 			return Identity{}, err
 		}
 	}
+	if o.Hired != nil { // else it could be there, and look as if it had been fired
+		if err := id.Start(o.Hired.With.Model == "offline", ""); err != nil {
+			return Identity{}, err
+		}
+	}
 	if err := id.writeLIFE(lines); err != nil {
 		return Identity{}, err
 	}

@@ -1,6 +1,6 @@
 package home
 
-import "strings"
+import "lethe/mind/audience"
 
 // Hired is the work of an identity that people have hired, hired.toml in its directory. It is hired while it is kept
 // running: see Started.
@@ -21,7 +21,7 @@ type Role struct {
 
 // String tells the role and the people.
 func (h Hired) String() string {
-	return h.Role + " for " + strings.Join(h.For, ", ")
+	return h.Role + " for " + audience.Readers(h.For).String()
 }
 
 const hiredFile = "hired.toml"

@@ -24,11 +24,13 @@ var (
 
 const otherName = "hire another one with --as"
 
-// Hire boots an identity for a role, with a room of its name whose readers are the people of work, and has it be kept
-// running; or has the one that was fired go on. An empty name is made of role and people. Hires of one home take turns.
-// The error is home.ErrNotFound for an unknown role, ErrHired, ErrBound, or a *config.Error.
-func (h *Host) Hire(name string, work home.Hired) (id home.Identity, err error) {
+// Hire boots an identity for a role, with a room whose readers are the people of work, and has it be kept running; or
+// has the one that was fired go on. An empty name is made of role and people; an empty room is called like the identity.
+// Hires of one home take turns. The error is home.ErrNotFound for an unknown role, ErrHired, ErrBound, or a
+// *config.Error.
+func (h *Host) Hire(name, room string, work home.Hired) (id home.Identity, err error) {
 	name = cmp.Or(name, strings.ToLower(strings.Join(append([]string{work.Role}, work.For...), "-")))
+	room = cmp.Or(room, name)
 	role, err := config.ReadRole(h.home, work.Role)
 	if err != nil {
 		return id, err
@@ -42,8 +44,11 @@ func (h *Host) Hire(name string, work home.Hired) (id home.Identity, err error) 
 	if err := h.admit(name, work); err != nil {
 		return id, err
 	}
+	if err := h.closeRoom(room, work.For); err != nil {
+		return id, err
+	}
 	id, err = h.Boot(home.BootOptions{
-		Name: name, Soul: string(role.Soul), Memory: role.Memory, Rooms: []string{name}, Hired: &work,
+		Name: name, Soul: string(role.Soul), Memory: role.Memory, Rooms: []string{room}, Hired: &work,
 	})
 	if errors.Is(err, home.ErrExists) {
 		err = id.SetHired(work)
@@ -54,8 +59,31 @@ func (h *Host) Hire(name string, work home.Hired) (id home.Identity, err error) 
 	return id, id.Start(work.With.Model == "offline", "")
 }
 
+// Engage has an identity hear the room of a chat that names a role: it hires one, unless there is one of that name, fired
+// or not. If it cannot, the chat is told so, and the people of notify why, each once.
+func (h *Host) Engage(name, room string, work home.Hired) error {
+	id, err := h.home.Find(name)
+	if err == nil {
+		if started, kept := id.Started(); kept { // a hire that was cut short has told no daemon
+			_ = id.Start(started.Offline, started.Failed)
+		}
+		err = h.home.Subscribe(id, room)
+	} else if _, err = h.Hire(name, room, work); errors.Is(err, ErrHired) { // meanwhile
+		return nil
+	}
+	if err == nil {
+		return nil
+	}
+	failed := chat.Once(h.home.Room(room), name, "Nobody can answer here now. What you write waits.")
+	why := chat.Notice(room, fmt.Sprintf("%s cannot be hired: %v", work, err))
+	for _, notices := range h.notices() {
+		failed = errors.Join(failed, chat.Once(h.home.Room(notices), name, why))
+	}
+	return errors.Join(err, failed)
+}
+
 // admit refuses one identity more than [hire] allows, and one that is there unless it was hired for the same work and is
-// not kept running. The dollars of all roles count together, whatever is spent. Then it closes the room.
+// not kept running. The dollars of all roles count together, whatever is spent.
 func (h *Host) admit(name string, work home.Hired) error {
 	all, err := h.home.List()
 	if err != nil {
@@ -86,7 +114,7 @@ func (h *Host) admit(name string, work home.Hired) error {
 	if bounds.Day > 0 && unbounded {
 		return fmt.Errorf("its day_usd is %g, of all %g (hire.day_usd = %g): %w", work.With.Day, day, bounds.Day, ErrBound)
 	}
-	return h.closeRoom(name, work.For)
+	return nil
 }
 
 // closeRoom gives a new room its readers. One that is there for others is refused.

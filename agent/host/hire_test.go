@@ -5,11 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"lethe/agent/budget"
 	"lethe/agent/home"
+	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 )
 
@@ -27,7 +31,7 @@ func role(t *testing.T, in home.Home, name, settings string) {
 func TestHired(t *testing.T) {
 	h, bot := private(t, "")
 	role(t, h.home, "nurse", "tools = [\"SAY\"]\nwake = \"mentions\"\nday_usd = 2\nmonth_usd = 9\n")
-	ann, err := h.Hire("", home.Hired{Role: "nurse", For: []string{"Ann"}})
+	ann, err := h.Hire("", "", home.Hired{Role: "nurse", For: []string{"Ann"}})
 	lethetest.Must(t, err)
 	got, err := h.config(ann)
 	lethetest.Must(t, err)
@@ -57,7 +61,7 @@ func TestHired(t *testing.T) {
 	}
 	lethetest.Must(t, ann.Unstart())
 	role(t, h.home, "nurse", "day_usd = 7\n")
-	_, err = h.Hire("nurse-ann", home.Hired{Role: "nurse", For: []string{"ann"}})
+	_, err = h.Hire("nurse-ann", "", home.Hired{Role: "nurse", For: []string{"ann"}})
 	lethetest.Must(t, err)
 	if got := limits(); !slices.Equal(got, []budget.USD{budget.Of(5)}) { // the home's is less
 		t.Errorf("hired again: limits %v", got)
@@ -75,7 +79,7 @@ func TestHireBounds(t *testing.T) {
 	errs := make(chan error)
 	for _, name := range []string{"ann", "ben", "cleo", "dan", "eve"} {
 		go func() { // ends with Hire
-			_, err := h.Hire("", home.Hired{Role: "nurse", For: []string{name}})
+			_, err := h.Hire("", "", home.Hired{Role: "nurse", For: []string{name}})
 			errs <- err
 		}()
 	}
@@ -91,7 +95,94 @@ func TestHireBounds(t *testing.T) {
 		t.Errorf("%d of 5 were refused, most = 3", refused)
 	}
 	h.settings.Hire.Most, h.settings.Hire.Day = 0, 1
-	if _, err := h.Hire("six", home.Hired{Role: "nurse", For: []string{"fay"}}); !errors.Is(err, ErrBound) {
+	if _, err := h.Hire("six", "", home.Hired{Role: "nurse", For: []string{"fay"}}); !errors.Is(err, ErrBound) {
 		t.Errorf("a role without a limit: %v", err)
+	}
+}
+
+// A hire for a chat that is cut short at any step is finished by the next line, and makes one life; so do two at once.
+// One that was fired stays fired.
+func TestEngageIsCutShort(t *testing.T) {
+	h, _ := private(t, "notify = [\"telegram:owner\"]\n")
+	role(t, h.home, "nurse", "")
+	work := home.Hired{Role: "nurse", For: []string{"cleo"}}
+	closed := chat.About{Readers: work.For} // by the bridge
+	engage := func() error { return h.Engage("nurse-cleo", "telegram-1", work) }
+	for last := 1; ; last++ {
+		steps := 0
+		lethetest.Must(t, closed.Write(h.home.Dir, "telegram-1"))
+		durable.Fault = func(durable.Stage, string, string) error {
+			if steps++; steps >= last {
+				return errors.New("killed")
+			}
+			return nil
+		}
+		err := engage()
+		durable.Fault = nil
+		cut := steps >= last
+		if cut && err == nil {
+			t.Errorf("step %d fails without an error", last)
+		}
+		lethetest.Must(t, engage())
+		all, err := h.home.List()
+		lethetest.Must(t, err)
+		id, err := h.home.Find("nurse-cleo")
+		lethetest.Must(t, err)
+		if _, kept := id.Started(); len(all) != 2 || !kept {
+			t.Fatalf("after step %d there are %d lives, and it is kept running: %t", last, len(all), kept)
+		}
+		rooms, err := chat.Rooms(id.Subs())
+		lethetest.Must(t, err)
+		if !slices.Equal(rooms, []string{"telegram-1"}) || h.home.Readers("telegram-1").String() != "cleo" {
+			t.Fatalf("after step %d it hears %q", last, rooms)
+		}
+		if !cut {
+			break
+		}
+		lethetest.Must(t, h.home.Remove(h.store, id))
+		lethetest.Must(t, os.Remove(h.home.Room("telegram-1")))
+	}
+	id, err := h.home.Find("nurse-cleo")
+	lethetest.Must(t, err)
+	lethetest.Must(t, id.Unstart())
+	lethetest.Must(t, engage())
+	if _, kept := id.Started(); kept {
+		t.Error("a line has hired again who was fired")
+	}
+	var at sync.WaitGroup
+	for range 4 {
+		at.Go(func() {
+			if err := h.Engage("nurse-dan", "telegram-2", home.Hired{Role: "nurse", For: []string{"dan"}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	at.Wait()
+	if all, err := h.home.List(); err != nil || len(all) != 3 {
+		t.Errorf("%d lives: %v", len(all), err)
+	}
+}
+
+// Whom nobody can be hired for is told once, and so are the people of notify.
+func TestEngageRefused(t *testing.T) {
+	h, _ := private(t, "notify = [\"telegram:Owner\", \"push\"]\nuser = \"grace\"\n[hire]\nday_usd = 1\n")
+	role(t, h.home, "nurse", "")
+	for range 2 {
+		if err := h.Engage("nurse-cleo", "telegram-1", home.Hired{Role: "nurse", For: []string{"cleo"}}); !errors.Is(err, ErrBound) {
+			t.Errorf("hired: %v", err)
+		}
+	}
+	why := "(telegram-1) nurse for cleo cannot be hired: its day_usd is 0"
+	for room, text := range map[string]string{
+		"notify-owner": why, "notify-grace": why, "telegram-1": "Nobody can answer here now. What you write waits.\n",
+	} {
+		said, err := os.ReadFile(h.home.Room(room))
+		lethetest.Must(t, err)
+		if n := strings.Count(string(said), "[AGENT:nurse-cleo "); n != 1 || !strings.Contains(string(said), "] "+text) {
+			t.Errorf("%s is told %d times: %s", room, n, said)
+		}
+	}
+	if _, err := os.Stat(chat.AboutPath(h.home.Dir, "telegram-1")); err == nil {
+		t.Error("a room was closed")
 	}
 }

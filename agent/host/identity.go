@@ -97,14 +97,19 @@ func (h *Host) limits(id home.Identity) agent.Limits {
 
 func (h *Host) hearing(id home.Identity) listen.Hearing {
 	settings := h.settings
-	hearing := listen.Hearing{
+	return listen.Hearing{
 		People: settings.Deciders(), Switchers: settings.People, Mentions: settings.Mentions(id.Name),
 		MaxAgentTurns: settings.Chat.MaxAgentTurns, AddTriggers: settings.Triggers.Add, Webhooks: h.options.Webhooks,
+		Notify: h.notices(),
 	}
-	for _, name := range append(settings.Notified(config.ByTelegram), settings.Notified(config.ByPush)...) {
-		hearing.Notify = append(hearing.Notify, chat.NotifyRoom(name))
+}
+
+// notices returns the rooms for people whom notify of config.toml lists.
+func (h *Host) notices() (rooms []string) {
+	for _, name := range append(h.settings.Notified(config.ByTelegram), h.settings.Notified(config.ByPush)...) {
+		rooms = append(rooms, chat.NotifyRoom(name))
 	}
-	return hearing
+	return rooms
 }
 
 // settingsOf returns the settings of an identity. In a home where rooms have readers, one that others hear than people

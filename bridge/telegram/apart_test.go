@@ -34,7 +34,7 @@ func TestPrivateChatsApart(t *testing.T) {
 	st.answers(bobs, "for bob")
 	st.answers(own, "for ada")
 	equalAll(t, "chat", ada.got(1), "for ada")
-	stranger := (&session{cfg: st.cfg}).room("99", access.Rules{})
+	stranger := (&session{cfg: st.cfg, chats: &chats{}}).room("99", access.Rules{})
 	if _, err := os.Stat(filepath.Join(st.home, "chats", "telegram-99.toml")); stranger != st.cfg.Room || err == nil {
 		t.Errorf("a stranger has the room %q", stranger)
 	}

@@ -136,6 +136,7 @@ func (s *session) handleMessage(u update, tag string, rules access.Rules) (resul
 		content.marks = append([]string{"(edited)"}, content.marks...)
 		result.line.Text = content.text(tag)
 	}
+	result.later(func() { s.hire(at) })
 	result.later(func() { s.showTyping(at.peer, result.line.Room, at.thread) })
 	return result
 }

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,22 +148,31 @@ func peerOf(chatID string, topic int, rules access.Rules) (key string) {
 }
 
 // room returns the room of a peer: the room that came with its permission, or the default. A person who may not read
-// that has a room alone.
+// that has a room alone. A chat with a role has one, too, unless it was given a room that is as good.
 func (s *session) room(peer string, rules access.Rules) string {
-	private := !strings.HasPrefix(peer, "-")
-	room := rules.Room(peer, private)
-	if !chat.ValidRoom(room) { // a person may have edited the file
-		room = s.cfg.Room
+	private, hasRole := isPrivate(peer), s.role(peer) != ""
+	given := rules.Room(peer, private)
+	if !chat.ValidRoom(given) { // a person may have edited the file
+		given = ""
 	}
+	in, room := home.Home{Dir: s.cfg.Home}, cmp.Or(given, s.cfg.Room)
 	name, isListed := rules.Called(peer)
-	in := home.Home{Dir: s.cfg.Home}
-	if !private || !isListed || in.Readers(room).Has(name) {
+	fits := in.Readers(room).Has(name)
+	if !private {
+		name, isListed, fits = Name+":"+peer, rules.Chat(peer), given != "" || !hasRole
+	}
+	only := audience.Readers{name}
+	if private && hasRole {
+		fits = audience.Same(in.Readers(room), only)
+	}
+	if fits || !isListed {
 		return room
 	}
-	room = Name + "-" + peer
-	if only := (audience.Readers{name}); !audience.Same(in.Readers(room), only) {
+	room = Name + "-" + strings.ReplaceAll(peer, ".", "_")
+	readers := in.Readers(room) // people may let others read what is said in a group
+	if readers == nil || private && !audience.Same(readers, only) {
 		err := chat.About{Title: name, Readers: only}.Write(in.Dir, room)
-		s.hub.LocalTrouble("close the room of a private chat", err)
+		s.hub.LocalTrouble("close the room of a chat", err)
 	}
 	return room
 }

@@ -43,6 +43,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/access"
@@ -73,6 +74,10 @@ type Config struct {
 	Notify []string // names of listed persons whose private chats get the notices for them
 	People []string // who may answer a question that names nobody
 
+	// Hire has a life called name hear a room for the work, or says there and in an error that nobody can. May be nil
+	// without Roles.
+	Hire func(name, room string, work home.Hired) error
+
 	// Ready is called once, with the bot's user name, when Telegram has answered. May be nil.
 	Ready func(bot string)
 
@@ -87,6 +92,9 @@ type Settings struct {
 	// Members names the people who may speak in a listed group: access.MembersAll ("") or
 	// access.MembersListed.
 	Members string `toml:"members"`
+	// Roles has the roles of lives that are hired for chats, by the ids of chats and topics; see everyPrivate. "" is no
+	// role.
+	Roles map[string]string `toml:"roles"`
 }
 
 // tuning holds what only tests change.
@@ -132,6 +140,11 @@ func (c Config) Check() error {
 	if !slices.Contains([]string{"", access.MembersAll, access.MembersListed}, c.Members) {
 		return fmt.Errorf("members = %q: use %s or %s", c.Members, access.MembersAll, access.MembersListed)
 	}
+	for id := range c.Roles {
+		if err := CheckID(id); err != nil && id != everyPrivate {
+			return fmt.Errorf("roles: %w, or use %s", err, everyPrivate)
+		}
+	}
 	return nil
 }
 
@@ -174,8 +187,9 @@ type session struct {
 	spawn  func(func(context.Context)) // runs a part of the session beside the others
 
 	// seen has the texts of the newest messages, for the poll loop alone: Telegram tells of edits that change nothing.
-	seen map[messageID]string
-	me   atomic.Pointer[models.User]
+	seen  map[messageID]string
+	hired map[string]bool // peers for whose roles somebody is there, likewise
+	me    atomic.Pointer[models.User]
 
 	strangers *rate.Limiter // of answers to them
 	denials   *rate.Limiter // of lines in the log that tell of strangers
@@ -246,7 +260,7 @@ func newSession(config Config, hub *bridge.Bridge, fail context.CancelCauseFunc)
 	s := &session{
 		cfg: config, log: config.Log, api: newAPI(config.BaseURL, config.Token), hub: hub, chats: known,
 		policy: &access.Policy{Dir: dir, Members: config.Members, Names: config.Names, People: config.People},
-		pace:   newPace(config.tune.speed), source: bot, fail: fail, seen: map[messageID]string{},
+		pace:   newPace(config.tune.speed), source: bot, fail: fail, seen: map[messageID]string{}, hired: map[string]bool{},
 		// 5 at once and one every 4 minutes are 20 in the first hour.
 		strangers: rate.NewLimiter(rate.Every(4*time.Minute), 5),
 		denials:   rate.NewLimiter(rate.Every(time.Minute), 20),

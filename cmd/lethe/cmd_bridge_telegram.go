@@ -11,6 +11,7 @@ import (
 	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/hiring"
 	"lethe/internal/sandbox"
 )
 
@@ -51,9 +52,14 @@ func runTelegram(ctx context.Context, app *cli.App) error {
 	app.Unhurried()
 	log := app.LogTo(app.Err)
 	watcher := chat.NewWatcher(0, log)
+	here, err := hiring.Look(app)
+	if err != nil {
+		return err
+	}
 	conf := app.Settings.Bridge()
 	conf.Home, conf.People, conf.Names = app.Home.Dir, app.Settings.Deciders(), app.ReservedNames
 	conf.Token, conf.Store, conf.Watcher, conf.Log = token, app.Look.Store, watcher, log
+	conf.Hire = here.Engage
 	conf.Ready = func(account string) {
 		app.Announce(map[string]string{"event": "ready", "bridge": telegram.Name, "bot": account}, "ready telegram @%s",
 			account)

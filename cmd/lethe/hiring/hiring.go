@@ -19,16 +19,21 @@ type Options struct {
 	As  string   // the name of the identity; "" is made of the role and the people
 }
 
+// Look returns a host that hires.
+func Look(app *cli.App) (*host.Host, error) {
+	return host.Look(app.Home, app.Settings.Settings, app.HostOptions(app.LogTo(app.Err)))
+}
+
 // Hire hires an identity for a role, and prints its name and room.
 func Hire(app *cli.App, options Options, role string) error {
 	if len(options.For) == 0 {
 		return exit.Usagef("for whom? Name who may read its room, with --for")
 	}
-	here, err := host.Look(app.Home, app.Settings.Settings, app.HostOptions(app.LogTo(app.Err)))
+	here, err := Look(app)
 	if err != nil {
 		return err
 	}
-	id, err := here.Hire(options.As, home.Hired{Role: role, For: options.For})
+	id, err := here.Hire(options.As, "", home.Hired{Role: role, For: options.For})
 	if err != nil {
 		return fmt.Errorf("hire %s: %w", role, err)
 	}
