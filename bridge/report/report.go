@@ -74,14 +74,25 @@ func (h Home) Clock() *time.Location { return cmp.Or(h.Zone, time.Local) }
 // Agent is an identity: what it shows while it runs, and what its log says.
 type Agent struct {
 	status.Status
-	Parent    string `json:"parent,omitempty"` // of a child
-	Host      string `json:"host,omitempty"`   // of the home that has the life, if that is another one
-	Work      *Work  `json:"work,omitempty"`
-	Hired     string `json:"hired,omitempty"` // its role and people
-	Turns     int    `json:"turns"`
-	Entries   int    `json:"entries"`
-	LifeBytes int64  `json:"life_bytes"`
-	Indent    string `json:"-"` // below its parent
+	Parent string `json:"parent,omitempty"` // of a child
+	Host   string `json:"host,omitempty"`   // of the home that has the life, if that is another one
+	Work   *Work  `json:"work,omitempty"`
+	Hired  string `json:"hired,omitempty"` // its role and people
+	// Spans has the costs of one that was hired, with its descendants: today, this month, in its life.
+	Spans     []budget.Line `json:"spans,omitempty"`
+	Turns     int           `json:"turns"`
+	Entries   int           `json:"entries"`
+	LifeBytes int64         `json:"life_bytes"`
+	Indent    string        `json:"-"` // below its parent
+}
+
+// Team tells the role, the people and the costs of an identity that was hired; "" of another one.
+func (a Agent) Team() string {
+	team := a.Hired
+	for _, line := range a.Spans[:min(2, len(a.Spans))] {
+		team += "; " + line.Left()
+	}
+	return team
 }
 
 // Work is the state of a child's task.
@@ -101,7 +112,22 @@ func (h Home) Agents() ([]Agent, error) {
 	for _, id := range all {
 		list = append(list, h.Agent(id))
 	}
+	h.bill(list)
 	return family(h.withOthers(list)), nil
+}
+
+// bill tells the costs of identities that were hired, where the books can be read.
+func (h Home) bill(list []Agent) {
+	var budgets Budgets
+	for i, agent := range list {
+		if agent.Hired == "" {
+			continue
+		}
+		if budgets.Day == "" {
+			budgets, _ = h.Budgets()
+		}
+		list[i].Spans = budgets.Of(agent.Self).Lines
+	}
 }
 
 // withOthers adds the lives that other hosts have, and marks the identities that wait for the store of all hosts.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"slices"
 	"time"
@@ -33,6 +34,9 @@ func (h Home) wakes(id home.Identity, room string) string {
 		return "results"
 	case h.Mentions != nil && h.Mentions(id.Name):
 		return "mentions"
+	}
+	if hired, _ := id.Hired(); hired != nil {
+		return cmp.Or(hired.With.Wake, "lines")
 	}
 	return "lines"
 }

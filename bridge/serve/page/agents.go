@@ -185,6 +185,9 @@ func (d *agentsData) member(html *htmlPage, agent report.Agent) {
 	if agent.CostUSD != 0 {
 		html.put(" · %s", report.Dollars(agent.CostUSD))
 	}
+	if agent.Hired != "" {
+		html.put(" · %s", agent.Team())
+	}
 	if n := len(agent.Questions); n > 0 {
 		html.put(` · <a href="/agents/%s/now">%d open %s</a>`, agent.Name, n, counted(n, "question", "questions"))
 	}

@@ -209,6 +209,17 @@ func TestSavedIsSaid(t *testing.T) {
 	}
 }
 
+// Who was hired stands there with the role, the people and the costs.
+func TestTeam(t *testing.T) {
+	m := manages(t)
+	store, err := blobs.Open(m.Backend.Blobs())
+	lethetest.Must(t, err)
+	hired := home.Hired{Role: "nurse", For: []string{"ann"}, With: home.Role{Day: 1}}
+	_, err = home.Boot(m.Backend.Home.Home, store, home.BootOptions{Name: "nurse-ann", Hired: &hired})
+	lethetest.Must(t, err)
+	m.shows("/agents", "nurse for ann; today 0.00 USD of 1.00, left 1.00; this month 0.00 USD")
+}
+
 // Settings that all identities share are edited where people wrote them, and a key is nowhere but in its file.
 func TestShares(t *testing.T) {
 	m := manages(t)
