@@ -14,8 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"lethe/internal/sandbox"
 )
 
 // raceOptions keep a program with the race detector from sleeping a second
@@ -306,6 +307,6 @@ func scriptCondition(cond string) (bool, error) {
 // canConfine tells whether the kernel has the Landlock that tools.BashSandbox
 // needs.
 func canConfine() bool {
-	abi, err := landlock.LandlockGetABIVersion()
-	return err == nil && abi >= 3
+	by, err := sandbox.Confiner()
+	return err == nil && by == sandbox.Landlock
 }

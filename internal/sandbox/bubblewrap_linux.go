@@ -12,14 +12,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
 // Confiner returns Landlock or Bubblewrap, whichever confines commands here. Its error names the missing part and the
 // remedy. It probes the system once.
 var Confiner = sync.OnceValues(func() (string, error) {
-	abi, _ := ll.LandlockGetABIVersion() // 0 without Landlock
+	abi := landlockABI()
 	filter := canFilter()
 	err := confinable(abi, filter)
 	switch {
@@ -51,7 +49,7 @@ func tryBubblewrap() error {
 }
 
 // bubblewrap returns the beginning of a command line: it runs the rest of that line in namespaces that hold only the
-// granted paths, by the same rules as landlocked. The seccomp filters of giveUp are in force before it runs; they
+// granted paths, by the same rules as those of order.rule. The seccomp filters of giveUp are in force before it runs; they
 // deny the network and local sockets.
 func bubblewrap(job order) []string {
 	args := strings.Fields("bwrap --die-with-parent --unshare-user --unshare-pid --unshare-ipc --unshare-uts " +

@@ -87,6 +87,9 @@ func TestSignals(t *testing.T) {
 	b.fails(fmt.Sprintf("kill -9 %d", victim.Process.Pid), "Operation not permitted")
 	// Its own supervisor would let what it starts go free.
 	b.fails("kill -9 $PPID", "Operation not permitted")
+	out, _ := b.run(`for t in /proc/$PPID/task/*; do kill -9 ${t##*/} || echo no; done; echo end`)
+	lethetest.Words(t, out, "no\nend\n")
+	lethetest.Words(t, b.probe("trace; true"), "traced: 0\n")
 	b.fails(fmt.Sprintf("ulimit -t 100; prlimit --pid %d --cpu=1", victim.Process.Pid), "Operation not permitted")
 	if !alive(victim.Process.Pid) {
 		t.Error("the sandbox let a signal out")

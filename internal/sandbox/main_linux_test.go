@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +39,7 @@ func init() {
 		"servers":   actAsServers,
 		"dial":      dial,
 		"datagrams": func([]string) { makePairs() },
+		"trace":     func([]string) { traceParent() },
 		"set-id":    func([]string) { trySetID() },
 		"shared":    func([]string) { tryShared() },
 		"govern":    func(args []string) { tryGovern(args[0]) },
@@ -156,6 +158,26 @@ func makePairs() {
 	fmt.Println("datagrams:", err)
 	_, err = syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	fmt.Println("streams:", err)
+}
+
+// traceParent tries to trace each thread of its parent's parent, which is the supervisor.
+func traceParent() {
+	shell, _ := readProcess(os.Getppid())
+	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", shell.parent)); !strings.Contains(string(line), helperName) {
+		panic(fmt.Sprint(line, err))
+	}
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", shell.parent))
+	if err != nil || len(threads) < 2 {
+		panic(fmt.Sprint(threads, err))
+	}
+	traced := 0
+	for _, thread := range threads {
+		id, _ := strconv.Atoi(thread.Name())
+		if err := syscall.PtraceAttach(id); err != syscall.EPERM {
+			traced++
+		}
+	}
+	fmt.Println("traced:", traced)
 }
 
 func exists(path string) bool {

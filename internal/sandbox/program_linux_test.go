@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"lethe/internal/test/lethetest"
@@ -23,7 +24,45 @@ func TestMemoryOfCommandsGoesFirst(t *testing.T) {
 		if out, ok := b.run("bash -c 'cat /proc/self/oom_score_adj'"); !ok || strings.TrimSpace(out) != "1000" {
 			b.Errorf("%q, %v", out, ok)
 		}
+		if b.by == "" { // the supervisor is no command
+			own := strings.TrimSpace(lethetest.Read(b, "/proc/self/oom_score_adj"))
+			b.succeeds(`until [ "$(cat /proc/$PPID/oom_score_adj)" = "` + own + `" ]; do sleep 0.01; done`)
+		}
 	})
+}
+
+// A command begins with the signals and the open files that its caller was given, not with those of the supervisor.
+func TestBeginsAsAnyProgram(t *testing.T) {
+	for mode := range modes {
+		home := filepath.Join(lethetest.Dir(t), "home")
+		caller := exec.Command("bash", "-c", `trap '' HUP PIPE USR1; ulimit -Sn 777; exec "$@"`, "-", executable(t),
+			"act-as", "caller", home, mode, "grep Sig[BI] /proc/self/status; ulimit -Sn; echo $(ulimit -Hn)")
+		out, err := caller.CombinedOutput()
+		lethetest.Must(t, err)
+		const blank = ":\t0000000000000000\n"
+		hard, err := exec.Command("bash", "-c", "ulimit -Hn").Output()
+		lethetest.Must(t, err)
+		lethetest.Words(t, string(out), "SigBlk"+blank, "SigIgn"+blank, "\n777\n"+string(hard))
+	}
+}
+
+// The shell ends with its supervisor, which alone could end it.
+func TestKilledSupervisor(t *testing.T) {
+	b := newBox(t, true)
+	c := b.Command
+	c.Line = "echo $PPID $$ > pids; exec sleep 1000"
+	ended := make(chan error, 1)
+	go func() { _, err := Run(b.Context(), c, io.Discard); ended <- err }()
+	pids := filepath.Join(b.Dir, "pids")
+	lethetest.Eventually(t, "it runs", func() bool { return exists(pids) && lethetest.Read(b, pids) != "" })
+	var supervisor, shell int
+	_, err := fmt.Sscan(lethetest.Read(b, pids), &supervisor, &shell)
+	lethetest.Must(t, err)
+	lethetest.Must(t, syscall.Kill(supervisor, syscall.SIGKILL))
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "it was killed") {
+		t.Error(err)
+	}
+	lethetest.Eventually(t, "the shell is dead", func() bool { return !alive(shell) })
 }
 
 // A program talks over pipes while it runs, its errors apart, with the variables that it was given and no others.
@@ -82,6 +121,17 @@ func TestNoSuchProgram(t *testing.T) {
 	c.Args = []string{"no-such-program"}
 	end, err := Run(b.Context(), c, io.Discard)
 	if err != nil || !strings.Contains(end.Failed, "find no-such-program: there is no such program in the PATH of commands") {
+		t.Errorf("%+v %v", end, err)
+	}
+}
+
+func TestNoProgram(t *testing.T) {
+	b := newBox(t, true)
+	c := b.Command
+	c.Args = []string{filepath.Join(b.Dir, "text")}
+	lethetest.Write(b, c.Args[0], "no program\n")
+	end, err := Run(b.Context(), c, io.Discard)
+	if want := "execute " + c.Args[0] + ": permission denied"; err != nil || end.Failed != want {
 		t.Errorf("%+v %v", end, err)
 	}
 }

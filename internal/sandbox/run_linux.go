@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,38 +9,31 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 )
 
-// A command runs below two processes that are this same binary, run again:
+// A command runs below a process that is this same binary, run again:
 //
-//	caller ── supervise ── confine, which becomes bash ── …
+//	caller ── supervise ── the shell ── …
 //
 // supervise is the subreaper: every process that the command starts, however it
 // detaches, becomes a child of supervise when its parent dies. When the shell
 // ends, or the pipe from the caller does (the caller cancelled the command or is
-// dead, by whatever signal), supervise stops and kills all its descendants. It
-// stays outside the sandbox, so that no process in it can signal supervise.
+// dead, by whatever signal), supervise stops and kills all its descendants.
 //
-// confine gives up privileges, applies the sandbox and executes the shell. It is a process, since a thread of supervise
-// that confined itself and started the shell would share the shell's Landlock domain: the command may tgkill(2) that
-// thread, which ends all of supervise, and a thread that ends first has PDEATHSIG kill the shell.
+// supervise stays outside the sandbox, so that no process in it can signal or trace supervise. The shell is a copy of a
+// thread of supervise, which has given up privileges and filters its system calls; the copy enters its Landlock domain
+// between fork and exec (see forkExec). Were the thread in that domain, too, the command could kill it, and with it all
+// of supervise.
 //
-// supervise reads the order from its standard input, which stays open as long as the
-// command may run; confine reads it from file descriptor 3. They write their reports, in
-// JSON, to the standard error of supervise, which is 4 of confine. The command itself has
-// /dev/null as its input, and one pipe for all output. If the Command has its own Input or
-// Errors, supervise holds the ends of their pipes as 3 and 4.
+// supervise reads the order from descriptor 3, which stays open as long as the command may run, and writes its report to
+// 4, both in JSON. The command inherits its standard descriptors, which supervise closes.
 const (
-	helperName   = "lethe-sandbox" // argv[0] that makes this binary a helper
-	superviseArg = "supervise"
-	confineArg   = "confine"
-
-	orderFD  = 3 // of confine
-	reportFD = 4
-	inputFD  = 3 // of supervise
-	errorsFD = 4
+	helperName = "lethe-sandbox" // the only argument of a helper
+	orderFD    = 3
+	reportFD   = 4
 )
 
 // The helper's time to kill everything. It takes milliseconds, but a machine can be busy.
@@ -53,17 +45,9 @@ const (
 // init takes over a process that was started as a helper of Run. Packages initialise as soon as those they import have,
 // in the order of their paths: a helper does not wait for most of the program, which would take longer than the rest.
 func init() {
-	if len(os.Args) != 2 || os.Args[0] != helperName {
-		return
-	}
-	switch os.Args[1] {
-	case superviseArg:
+	if len(os.Args) == 1 && os.Args[0] == helperName {
 		syscall.Exit(supervise()) // quicker than os.Exit, and nothing needs flushing
-	case confineArg:
-		syscall.Exit(confine())
 	}
-	fmt.Fprintf(os.Stderr, "%s is started by lethe, not by hand\n", helperName)
-	os.Exit(2)
 }
 
 // Run runs command until it ends or ctx does, with its output going to out. When it
@@ -77,28 +61,39 @@ func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
 	if err != nil {
 		return Outcome{Failed: err.Error()}, nil
 	}
-	var report bytes.Buffer
+	job.Files = openFiles()
+	order, lifeline, err := os.Pipe()
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer lifeline.Close()
+	defer order.Close()
+	listen, report, err := os.Pipe()
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer listen.Close()
 	helper := &exec.Cmd{
 		// Not a path: the file may have been replaced by another version since.
-		Path: "/proc/self/exe", Args: []string{helperName, superviseArg}, Env: []string{}, Dir: "/",
-		Stdout: out, Stderr: &report,
+		Path: "/proc/self/exe", Args: []string{helperName}, Dir: "/",
+		Env:    []string{"GOMAXPROCS=1"}, // it waits for most of the time, and more threads cost more
+		Stdout: out, Stderr: cmp.Or(command.Errors, out), ExtraFiles: []*os.File{order, report},
 		WaitDelay: 2 * time.Second, // for output left in the pipe after all writers are dead
 		// Its own session: a terminal's ctrl-C is for the daemon.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	heard := make(chan struct{})
-	ends, err := pipes(command, heard)
-	helper.ExtraFiles = ends
-	var lifeline io.WriteCloser
-	if err == nil {
-		lifeline, err = helper.StdinPipe()
+	if command.Input != nil {
+		feed, err := helper.StdinPipe()
+		if err != nil {
+			return Outcome{}, err
+		}
+		go func() { // ends with the input, or when the command is dead and more of it comes
+			_, _ = io.Copy(feed, command.Input)
+			feed.Close()
+		}()
 	}
-	if err == nil {
-		err = helper.Start()
-	}
-	for _, end := range ends {
-		end.Close()
-	}
+	err = helper.Start()
+	report.Close()
 	if err != nil {
 		return Outcome{}, fmt.Errorf("start the helper of the command: %w", err)
 	}
@@ -106,10 +101,6 @@ func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
 	died := make(chan struct{})
 	go func() { // ends with the helper and its output
 		_ = helper.Wait()
-		select {
-		case <-heard:
-		case <-time.After(helper.WaitDelay):
-		}
 		close(died)
 	}()
 	select {
@@ -127,51 +118,18 @@ func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
 			return Outcome{}, ErrStuck
 		}
 	}
-	return readReport(&report)
+	var end Outcome
+	if json.NewDecoder(listen).Decode(&end) != nil {
+		return end, errors.New("hear from the helper of the command: it was killed")
+	}
+	return end, nil
 }
 
-// pipes makes the pipes for the command's input and its errors, and returns the helper's ends. It closes heard when
-// command.Errors has got all errors. If command has neither Input nor Errors, it makes no pipe; if it has one, it makes
-// both, so that their file descriptors keep their numbers.
-func pipes(command Command, heard chan struct{}) (ends []*os.File, err error) {
-	if command.Input == nil && command.Errors == nil {
-		close(heard)
-		return nil, nil
-	}
-	in, feed, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	go func() { // ends with the input, or when the command is dead and more of it comes
-		if command.Input != nil {
-			_, _ = io.Copy(feed, command.Input)
-		}
-		feed.Close()
-	}()
-	listen, out, err := os.Pipe()
-	if err != nil {
-		in.Close()
-		return nil, err
-	}
-	go func() { // ends with the command and whatever holds its standard error
-		_, _ = io.Copy(cmp.Or(command.Errors, io.Discard), listen)
-		listen.Close()
-		close(heard)
-	}()
-	return []*os.File{in, out}, nil
-}
-
-// readReport reads the reports of confine, which reports only a failure, and of
-// supervise. It returns the first.
-func readReport(report io.Reader) (end Outcome, err error) {
-	err = errors.New("hear from the helper of the command: it was killed")
-	for dec := json.NewDecoder(report); ; {
-		var said Outcome
-		if dec.Decode(&said) != nil {
-			return end, err
-		}
-		if end.Failed == "" {
-			end, err = said, nil
-		}
-	}
-}
+// openFiles returns the limit of open files that this program was started with. Package syscall raises the limit, keeps
+// the old one to itself, and restores it in programs that it starts.
+var openFiles = sync.OnceValue(func() (limit syscall.Rlimit) {
+	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	soft, _ := exec.Command("sh", "-c", "ulimit -Sn").Output()
+	_, _ = fmt.Sscan(string(soft), &limit.Cur) // it has not been raised if it is "unlimited"
+	return limit
+})

@@ -109,15 +109,17 @@ var ErrStuck = errors.New("some of what it started takes long to die; killing it
 const wayOut = `The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; ` +
 	`file tools work without`
 
-// order is the message to the helper processes, in JSON.
+// order is the message to the helper process, in JSON.
 type order struct {
 	Command
 	Shell    string   // absolute path
 	Env      []string // the command's whole environment; hides Command.Env
 	UserHome string   // see hidden
 	By       string   // the confiner
+	Files    syscall.Rlimit
 
-	HasInput, HasErrors bool
+	domain   int      // a Landlock ruleset
+	readable []string // paths that it lets the command read, with all below them
 }
 
 func (c Command) order() (order, error) {
@@ -133,7 +135,7 @@ func (c Command) order() (order, error) {
 	}
 	all := order{
 		Command: c, Shell: shell, Env: append(environment(home, tmp), c.Env...),
-		UserHome: user, HasInput: c.Input != nil, HasErrors: c.Errors != nil, By: c.by,
+		UserHome: user, By: c.by,
 	}
 	if c.Confine && all.By == "" {
 		all.By, err = Confiner()

@@ -14,19 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervise runs the order from its standard input and outlives everything that it starts. It
-// does everything on one goroutine: a process id is only safe to use while nothing else reaps.
+// supervise runs the order that it is given and outlives everything that it starts. Its thread gives up rights,
+// and stays: the command dies with it. Another thread, which has all rights, kills and buries. One goroutine alone does
+// so: a process id is only safe to use while nothing else reaps.
 func supervise() int {
-	// PDEATHSIG of the child watches this thread, not the process.
 	runtime.LockOSThread()
-	closeOnExec()
-	report := json.NewEncoder(os.Stderr)
+	// All but the standard descriptors are kept from the command: ours, and any that the daemon's parent left open.
+	syscall.CloseOnExec(orderFD)
+	syscall.CloseOnExec(reportFD)
+	_ = unix.CloseRange(orderFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // EINVAL before Linux 5.11
+	report, lifeline := json.NewEncoder(os.NewFile(reportFD, "report")), os.NewFile(orderFD, "order")
 	fail := func(err error) int {
 		_ = report.Encode(Outcome{Failed: err.Error()})
 		return 1
 	}
 	var job order
-	if err := json.NewDecoder(os.Stdin).Decode(&job); err != nil {
+	if err := json.NewDecoder(lifeline).Decode(&job); err != nil {
 		return fail(fmt.Errorf("read order: %w", err))
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -40,55 +43,15 @@ func supervise() int {
 	if err != nil {
 		return fail(err)
 	}
+	for fd := range orderFD { // the command alone may hold them, or its pipes would not end
+		syscall.Close(fd)
+	}
 	cut := make(chan struct{})
-	go func() { _, _ = io.Copy(io.Discard, os.Stdin); close(cut) }() // ends with the daemon's end
-	_ = report.Encode(reapAll(shell, children, cut))
+	go func() { _, _ = io.Copy(io.Discard, lifeline); close(cut) }() // ends with the daemon's end
+	ended := make(chan Outcome)
+	go func() { ended <- reapAll(shell, children, cut) }()
+	_ = report.Encode(<-ended)
 	return 0
-}
-
-// closeOnExec keeps all but the standard descriptors from the command: ours, and
-// any that the daemon's parent left open.
-func closeOnExec() {
-	syscall.CloseOnExec(reportFD)
-	_ = unix.CloseRange(orderFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // EINVAL before Linux 5.11
-}
-
-// startConfined starts the second stage and hands the order to it.
-func startConfined(job order) (pid int, err error) {
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return 0, err
-	}
-	defer null.Close()
-	read, write, err := os.Pipe()
-	if err != nil {
-		return 0, err
-	}
-	files := []uintptr{null.Fd(), 1, 1, read.Fd(), 2} // see helperName
-	if job.HasInput {
-		files[0] = inputFD
-	}
-	if job.HasErrors {
-		files[2] = errorsFD
-	}
-	pid, err = syscall.ForkExec("/proc/self/exe", []string{helperName, confineArg}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{}, Files: files,
-		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
-	})
-	read.Close()
-	if job.HasInput || job.HasErrors { // only the command may hold them, or neither pipe would end
-		syscall.Close(inputFD)
-		syscall.Close(errorsFD)
-	}
-	if err != nil {
-		write.Close()
-		return 0, fmt.Errorf("start second stage: %w", err)
-	}
-	go func() { // ends when the second stage has read it, or is dead
-		_ = json.NewEncoder(write).Encode(job)
-		write.Close()
-	}()
-	return pid, nil
 }
 
 // reapAll waits for the shell and buries orphans. Once the shell is dead or cut
