@@ -62,5 +62,7 @@ func toolRun(ctx context.Context, a *Agent, name, args string) tools.Result {
 	if err != nil {
 		return tools.Result{Err: true, Body: []byte(err.Error())}
 	}
-	return effect.(tools.Run).Do(ctx, tools.Call{Name: name})
+	return effect.(interface {
+		Do(context.Context, tools.Call) tools.Result
+	}).Do(ctx, tools.Call{Name: name})
 }

@@ -21,6 +21,7 @@ import (
 	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/mind/files"
 	"lethe/mind/message"
 )
 
@@ -37,8 +38,9 @@ type caller struct {
 	hookedThrough int                    // the newest entry that hooks of turns have seen
 	hooked        map[string]hook.Answer // answers of hooks to calls, by the ids of those
 
-	intent intent // of the call that is next
-	share  int    // weighted characters that its result may show
+	seen   *files.Fold // nil before a call needs it
+	intent intent      // of the call that is next
+	share  int         // weighted characters that its result may show
 }
 
 func newCaller(
@@ -63,15 +65,17 @@ type pendingCall struct {
 
 // begins is the record of a call's intent.
 func (p pendingCall) begins(in intent) part.Record {
+	texts := in.files
 	if p.approval != nil {
-		return part.Record{Event: event.Run{ID: p.id, Tool: p.call.Tool, Child: in.child, Notice: in.line}, Texts: in.files}
+		run := event.Run{ID: p.id, Tool: p.call.Tool, Child: in.child, Change: in.change, Notice: in.line}
+		return part.Record{Event: run, Texts: texts}
 	}
-	started := event.Call{ID: p.id, Tool: p.call.Tool, Child: in.child, Posting: in.line.Posting}
-	if in.replaced == "" {
-		return part.Record{Event: started, Texts: in.files}
+	if in.replaced != "" {
+		gist := "arguments of " + p.id + " as a hook replaced them"
+		texts = append([]part.Body{{Gist: gist, Data: []byte(in.replaced)}}, texts...)
 	}
-	gist := "arguments of " + p.id + " as a hook replaced them"
-	return part.Record{Event: started, Texts: []part.Body{{Gist: gist, Data: []byte(in.replaced)}}}
+	started := event.Call{ID: p.id, Tool: p.call.Tool, Child: in.child, Change: in.change, Posting: in.line.Posting}
+	return part.Record{Event: started, Texts: texts}
 }
 
 // ends is the record of a call's outcome in a turn.
@@ -79,12 +83,12 @@ func (p pendingCall) ends(turn int, ended outcome) part.Record {
 	out := shape.Bytes(ended.Body) // before the gist is cut out of it
 	gist := blobs.Gist(string(out[:min(len(out), 1000)]))
 	if p.approval != nil {
-		result := event.Note{Why: "run", Run: p.id, Status: ended.state, File: ended.file, Job: ended.Job}
+		result := event.Note{Why: "run", Run: p.id, Status: ended.state, File: ended.file, Saw: ended.Saw.File, Job: ended.Job}
 		return journal.Told(result, fmt.Sprintf("approved %s: %s", p.call.Tool, gist), out, ended.kept...)
 	}
 	result := event.Result{
 		ID: p.id, Tool: p.call.Tool, Status: ended.state, Opened: ended.Opened, Withdrawn: ended.withdrawn,
-		Job: ended.Job, File: ended.file,
+		Job: ended.Job, File: ended.file, Saw: ended.Saw.File,
 		Show: ended.show, Places: ended.show > 0, Images: ended.images,
 	}
 	return journal.Told(result, fmt.Sprintf("turn %d %s: %s", turn, p.call.Tool, gist), out, ended.kept...)
@@ -249,7 +253,8 @@ func (c *caller) runTool(ctx context.Context, pending pendingCall) (ended outcom
 		// A plan that LIFE has fixed is carried out, even if a stop is asked for meanwhile. Where that cannot be
 		// recorded, neither can its result, which ends the run.
 		ended = outcomeOf(c.perform(pending.id, c.intent))
-		ended.withdrawn = c.intent.withdraws
+		ended.withdrawn, ended.Saw = c.intent.withdraws, c.intent.saw
+		c.look(pending.call.Tool, &ended.Result)
 		return ended, nil
 	}
 	defer c.Screen.Begin(status.Live{})
@@ -278,6 +283,7 @@ func (c *caller) runBeside(ctx context.Context, pending pendingCall, run tools.R
 			ended.file = mind.Text{Name: ended.Touched, Body: text}.Version()
 		}
 	}
+	c.look(pending.call.Tool, &ended.Result)
 	ended.state = mind.OK
 	switch {
 	case ended.Job > 0: // it goes on

@@ -114,7 +114,8 @@ func (c *caller) intendAsHooked(pending pendingCall, sole bool) (in intent) {
 	}
 	effect, err := c.Tools.Intent(pending.call.Tool, argsOf(pending.call))
 	_, beside := effect.(tools.Run)
-	fixed := err == nil && !beside
+	_, changes := effect.(*tools.Change)
+	fixed := err == nil && !beside && !changes
 	if fixed && answer.Input != nil {
 		const refusal = "not done: a hook would replace the arguments, and of this tool it can only refuse a call"
 		return intent{err: errors.New(refusal)}

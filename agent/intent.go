@@ -16,14 +16,16 @@ import (
 // intent is the plan of a call. LIFE has it before the call runs: so a crash repeats nothing.
 type intent struct {
 	effect    tools.Effect
-	err       error        // why it does nothing
-	line      event.Notice // that it posts
-	files     []part.Body  // of the line
-	child     string       // the name of the identity that it makes
-	asks      mind.Ask     // the question to people
-	withdraws string       // the question that it takes back
-	replaced  string       // the arguments that a hook has put in the place of its own
-	context   string       // that hooks add to its result
+	err       error         // why it does nothing
+	line      event.Notice  // that it posts
+	files     []part.Body   // of the line
+	child     string        // the name of the identity that it makes
+	asks      mind.Ask      // the question to people
+	withdraws string        // the question that it takes back
+	change    event.Change  // of a file
+	saw       tools.Version // the file that err shows
+	replaced  string        // the arguments that a hook has put in the place of its own
+	context   string        // that hooks add to its result
 }
 
 // intend plans a call, or refuses it. sole says that it is the only call of its reply.
@@ -35,6 +37,9 @@ func (c *caller) intend(pending pendingCall, sole bool) (in intent) {
 		return in
 	}
 	in.effect, in.err = c.Tools.Intent(pending.call.Tool, argsOf(pending.call))
+	if change, ok := in.effect.(*tools.Change); ok {
+		c.change(&in, change)
+	}
 	if in.err == nil {
 		in.err = tools.RefuseMarks(pending.call.Tool, in.effect, argsOf(pending.call))
 	}

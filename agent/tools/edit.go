@@ -19,35 +19,31 @@ type editArgs struct {
 	New  string `json:"new"`
 }
 
-func (s *Set) edit(_ context.Context, _ Call, a editArgs) (Result, error) {
+func (s *Set) edit(a editArgs) (Effect, error) {
 	switch {
 	case a.Old == "":
-		return Result{}, errors.New("old is empty: give the exact text to replace, or use WRITE_FILE for a new file")
+		return nil, errors.New("old is empty: give the exact text to replace, or use WRITE_FILE for a new file")
 	case a.Old == a.New:
-		return Result{}, errors.New("old and new are the same: there is nothing to change")
+		return nil, errors.New("old and new are the same: there is nothing to change")
 	}
 	p, err := s.resolve(a.Path)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	if p.readOnly != "" {
-		return Result{}, fmt.Errorf("edit %s: refused: %s", p.shown, p.readOnly)
+		return nil, fmt.Errorf("edit %s: refused: %s", p.shown, p.readOnly)
 	}
 	text, err := p.load()
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
+	was := s.versionOf(p, []byte(text))
 	edited, line, err := substitute(text, a.Old, a.New)
-	if err != nil {
-		return Result{}, fmt.Errorf("edit %s: %w", p.shown, err)
+	change := s.changeOf(p, was, edited, line)
+	if err != nil { // it is said when it runs, unless the file is another one than the model has seen
+		change.Run = func(context.Context, Call) Result { return failf("edit %s: %v", p.shown, err) }
 	}
-	_, remark, err := s.put(p, edited)
-	if err != nil {
-		return Result{}, err
-	}
-	r := textf("edited %s at line %d%s", p.shown, line, remark)
-	r.Touched = p.own
-	return r, nil
+	return change, nil
 }
 
 func (p place) load() (string, error) {

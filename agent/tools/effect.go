@@ -12,8 +12,8 @@ import (
 	"lethe/internal/secret/shape"
 )
 
-// Effect is the deed of a call: a Post, a Child, a Question, a Compaction or a Run. The agent records that it begins. A
-// Run does itself; the agent does the others.
+// Effect is the deed of a call: a Post, a Child, a Question, a Compaction, a Run or a *Change. The agent records that it
+// begins. A Run does itself; the agent does the others.
 type Effect interface{ effect() }
 
 // Post says a text in a room, exactly once, with files: see Set.Attach.

@@ -45,8 +45,8 @@ var ownFiles = []struct{ pattern, readOnly string }{
 func (s *Set) fileTools() []Tool {
 	return []Tool{
 		runTool("READ_FILE", s.read),
-		runTool("WRITE_FILE", s.write),
-		runTool("EDIT_FILE", s.edit),
+		newTool("WRITE_FILE", s.write),
+		newTool("EDIT_FILE", s.edit),
 		runTool("LIST", s.list),
 	}
 }

@@ -95,6 +95,9 @@ func run(ctx context.Context, s *Set, args json.RawMessage, c Call) Result {
 	if err != nil {
 		return failf("%v", err)
 	}
+	if change, ok := effect.(*Change); ok {
+		effect = change.Run
+	}
 	if r, ok := effect.(Run); ok {
 		return r.Do(ctx, c)
 	}

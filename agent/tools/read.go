@@ -44,12 +44,17 @@ func (s *Set) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 	if p.own == guideName {
 		return s.render(ctx, c, strings.NewReader(guide), int64(len(guide)), p.shown, a)
 	}
+	saw := s.present(p)
 	file, fi, err := p.open()
 	if err != nil {
 		return Result{}, err
 	}
 	defer file.Close()
-	return s.render(ctx, c, file, fi.Size(), p.shown, a)
+	r, err := s.render(ctx, c, file, fi.Size(), p.shown, a)
+	if saw != nil {
+		r.Saw = *saw
+	}
+	return r, err
 }
 
 // render shows the asked part of a file, or describes a file that is not text.

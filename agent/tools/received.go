@@ -66,7 +66,7 @@ func (s *Set) receive(hash, gist string, body []byte) ([]byte, error) {
 		file.Close()
 		return fmt.Appendf(nil, "[it is the file %s of the workspace already]\n", p.shown), nil
 	}
-	if _, err := p.replace(body); err != nil {
+	if err := p.replace(body, nil); err != nil {
 		return nil, err
 	}
 	return fmt.Appendf(nil, "[it is the file %s of the workspace now: work on it with commands]\n", p.shown), nil

@@ -75,6 +75,8 @@ type Result struct {
 	// Touched is "MEMORY.md", "SEGMENT.md" or "SUMMARISE.md" when the call
 	// changed that file of the identity.
 	Touched string
+	// Saw is the version of a file that the call has shown or made.
+	Saw Version
 	// Opened is the address of the blob that is shown.
 	Opened string
 	// Picture is the picture behind Opened. A model that sees gets it beside Body.
@@ -203,13 +205,16 @@ func newTool[A any](name string, intent func(a A) (Effect, error)) Tool {
 func runTool[A any](name string, do func(ctx context.Context, c Call, a A) (Result, error)) Tool {
 	return newTool(name, func(a A) (Effect, error) {
 		return Run(func(ctx context.Context, c Call) Result {
-			r, err := do(ctx, c, a)
-			if err != nil {
-				return failf("%v", err)
-			}
-			return r
+			return resultOf(do(ctx, c, a))
 		}), nil
 	})
+}
+
+func resultOf(r Result, err error) Result {
+	if err != nil {
+		return failf("%v", err)
+	}
+	return r
 }
 
 // Add appends t to the set. It must not run at the same time as the other methods.

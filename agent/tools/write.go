@@ -1,14 +1,12 @@
 package tools
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,27 +21,18 @@ type writeArgs struct {
 	Content string `json:"content"`
 }
 
-func (s *Set) write(_ context.Context, _ Call, a writeArgs) (Result, error) {
+func (s *Set) write(a writeArgs) (Effect, error) {
 	p, err := s.resolve(a.Path)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	if dir, ok := strings.CutSuffix(p.own, "/stop"); ok {
-		job, _ := strconv.Atoi(path.Base(dir))
-		return textf("job %d is being stopped. A line tells its end", job), s.StopJob(job, "by you")
-	}
-	done, remark, err := s.put(p, a.Content)
-	if err != nil {
-		return Result{}, err
-	}
-	r := textf("%s %s: %d bytes, %d lines%s", done, p.shown, len(a.Content), lineCount(a.Content), remark)
-	r.Touched = p.own
-	return r, nil
+	return s.changeOf(p, s.present(p), a.Content, 0), nil
 }
 
-// put makes content the whole of the file at p. done is a verb in the past; remark is more
-// for the model. A trigger is checked before; a blank one is removed.
-func (s *Set) put(p place, content string) (done, remark string, err error) {
+// put writes the file of a change. done is a verb in the past; remark is more for the model. A trigger is checked before;
+// a blank one is removed.
+func (s *Set) put(change *Change) (done, remark string, err error) {
+	p, content := change.place, change.Now.Text
 	remark = p.warning(content)
 	if name := p.trigger(); name != "" {
 		if remark, err = s.CheckTrigger(name, content); err != nil {
@@ -55,11 +44,10 @@ func (s *Set) put(p place, content string) (done, remark string, err error) {
 		remark = "\n" + remark
 	}
 	done = "replaced"
-	fresh, err := p.replace([]byte(content))
-	if fresh {
+	if change.Was == nil {
 		done = "made"
 	}
-	return done, remark, err
+	return done, remark, p.replace([]byte(content), change.Was)
 }
 
 // warning returns a remark if the end of an own file stays out of the prompt.
@@ -80,40 +68,51 @@ func lineCount(s string) int {
 	return n
 }
 
-// replace makes content the whole of the file at p, atomically and durably: a
-// reader finds the old file or the new one. Missing directories are made and
-// the mode of an existing file is kept. A link is not followed.
-func (p place) replace(content []byte) (fresh bool, err error) {
+// replace makes content the whole of the file at p, atomically and durably, if that is still was; nil stands for no file. A
+// reader finds the old file or the new one. Missing directories are made and the mode of an existing file is kept. A link
+// is not followed.
+func (p place) replace(content []byte, was *Version) error {
 	if p.readOnly != "" {
-		return false, fmt.Errorf("write %s: refused: %s", p.shown, p.readOnly)
+		return fmt.Errorf("write %s: refused: %s", p.shown, p.readOnly)
 	}
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {
-		return false, fmt.Errorf("write %s: %w", p.shown, err)
+		return fmt.Errorf("write %s: %w", p.shown, err)
 	}
 	defer root.Close()
 	mode, fresh, err := p.target(root)
 	if err != nil {
-		return false, p.explain("write", err, root)
+		return p.explain("write", err, root)
 	}
 	dir, base := path.Split(p.name)
 	dir = path.Clean(dir)
 	if fresh {
 		if err := makeDirs(root, dir, p.own != ""); err != nil {
-			return false, p.explain("make the directory of", err, root)
+			return p.explain("make the directory of", err, root)
 		}
 	}
 	// From here on the directory is held open: a link that takes its place
 	// cannot send the temporary file and the rename to two directories.
 	held, err := root.OpenRoot(dir)
 	if err != nil {
-		return false, p.explain("write", err, root)
+		return p.explain("write", err, root)
 	}
 	defer held.Close()
-	if err := durable.WriteFileIn(held, base, content, mode); err != nil {
-		return false, p.explain("write", err, root)
+	done, err := durable.SwapIn(held, base, content, mode, func(there fs.FileInfo, name string) bool {
+		if there == nil || was == nil {
+			return there == nil && was == nil
+		}
+		text, err := place{dir: p.dir, name: path.Join(dir, name)}.read(maxEdit)
+		return err == nil && string(text) == was.Text
+	})
+	if err != nil {
+		return p.explain("write", err, root)
 	}
-	return fresh, nil
+	if !done {
+		const changed = "write %s: not done: somebody changed it at this moment, or it cannot be read. READ_FILE it"
+		return fmt.Errorf(changed, p.shown)
+	}
+	return nil
 }
 
 // target is the mode that a write to p gives its file (0 as any new file: the

@@ -221,7 +221,8 @@ func (h *webhooks) deliver(hook, file string, body []byte) (delivery, error) {
 			return delivery{}, err
 		}
 	}
-	return delivery{File: file}, durable.WriteFileIn(dir, file, body, 0o600)
+	_, err = durable.SwapIn(dir, file, body, 0o600, func(there fs.FileInfo, _ string) bool { return there == nil })
+	return delivery{File: file}, err
 }
 
 // drop returns the directory that a hook's trigger watches. An identity cannot choose it: no trigger of its own has an

@@ -47,9 +47,10 @@ func (s *Space) allocate() (err error) {
 	return s.file.Truncate(0)
 }
 
-// exchange swaps the names a and b, atomically.
-func exchange(a, b string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+// exchange swaps the names a and b in an open directory, atomically.
+func exchange(dir *os.File, a, b string) error {
+	at := int(dir.Fd())
+	err := unix.Renameat2(at, a, at, b, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
 		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}

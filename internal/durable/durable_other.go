@@ -28,7 +28,7 @@ func syncAll(dir string) error {
 func (s *Space) allocate() error { return errors.ErrUnsupported }
 
 // exchange returns ErrUnsupported here.
-func exchange(_, _ string) error { return errors.ErrUnsupported }
+func exchange(_ *os.File, _, _ string) error { return errors.ErrUnsupported }
 
 // writers does not know here.
 func writers(*os.File) (held, known bool) { return false, false }

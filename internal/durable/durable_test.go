@@ -217,7 +217,7 @@ func TestErrorsHaveWholePaths(t *testing.T) {
 	must(t, err)
 	defer dir.Close()
 	must(t, os.Remove(gone))
-	err = WriteFileIn(dir, "f", nil, 0o600)
+	_, err = SwapIn(dir, "f", nil, 0o600, func(fs.FileInfo, string) bool { return true })
 	if at, ok := errors.AsType[*fs.PathError](err); !ok || filepath.Dir(at.Path) != gone {
 		t.Errorf("the error of a file in %s is %v", gone, err)
 	}

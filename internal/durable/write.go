@@ -27,13 +27,6 @@ func whole(path string, data []byte) func(*os.File) error {
 	return func(tmp *os.File) error { return write("write", path, tmp, data) }
 }
 
-// WriteFileIn is WriteFile of a name in an open directory: a link that takes the
-// directory's place leads nothing elsewhere. With perm 0 the file gets the mode of
-// any new file, 0644 less the umask.
-func WriteFileIn(dir *os.Root, name string, data []byte, perm fs.FileMode) error {
-	return writeIn(dir, name, perm, whole(filepath.Join(dir.Name(), name), data))
-}
-
 // WriteWith is WriteFile with the bytes that a function writes.
 func WriteWith(path string, perm fs.FileMode, with func(io.Writer) error) error {
 	return writeIn(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error { return with(tmp) })
@@ -162,30 +155,57 @@ func discard(dir directory, f *os.File) {
 // On a filesystem that cannot exchange files, Swap calls mine just before a rename,
 // and a save in between is lost.
 func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
-	return swapIn(path, data, perm, mine, syncFile)
+	return swapAt(path, data, perm, mine, syncFile)
 }
 
 // SwapView is Swap without the sync: power loss may leave the old file, or the new one empty, cut off or with zeros in
 // it. Use it for a view that can be made again, and whose reader recognises such a file.
 func SwapView(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
-	return swapIn(path, data, perm, mine, func(string, *os.File) error { return nil })
+	return swapAt(path, data, perm, mine, func(string, *os.File) error { return nil })
+}
+
+func swapAt(
+	path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool, sync func(string, *os.File) error,
+) (now fs.FileInfo, err error) {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	byLook := func(there fs.FileInfo, _ string) bool { return mine(there) }
+	return swapIn(dir, filepath.Base(path), data, perm, byLook, sync)
+}
+
+// SwapIn is Swap of a name in an open directory, made durable: a link that takes the directory's place leads nothing
+// elsewhere. mine also gets the displaced file's name in dir. With perm 0 the file gets the mode of any new file, 0644
+// less the umask. done is false if the other file stayed.
+func SwapIn(
+	dir *os.Root, name string, data []byte, perm fs.FileMode, mine func(there fs.FileInfo, name string) bool,
+) (done bool, err error) {
+	now, err := swapIn(dir, name, data, perm, mine, syncFile)
+	if now == nil || err != nil {
+		return false, err
+	}
+	names, err := dir.Open(".")
+	return true, syncNames(dir.Name(), names, err)
 }
 
 func swapIn(
-	path string,
+	dir *os.Root,
+	name string,
 	data []byte,
 	perm fs.FileMode,
-	mine func(fs.FileInfo) bool,
+	mine func(there fs.FileInfo, name string) bool,
 	sync func(path string, tmp *os.File) error,
 ) (now fs.FileInfo, err error) {
-	dir, done := named(filepath.Dir(path)), false
+	path, done := filepath.Join(dir.Name(), name), false
 	file, err := fill(dir, perm, whole(path, data))
 	if err == nil {
 		if err = sync(path, file); err == nil {
 			now, err = file.Stat()
 		}
 		if err == nil {
-			done, err = swap(file.Name(), path, mine)
+			done, err = swap(dir, filepath.Base(file.Name()), name, now, mine)
 		}
 		discard(dir, file)
 	}
@@ -198,38 +218,53 @@ func swapIn(
 	return now, nil
 }
 
-func swap(tmp, path string, mine func(fs.FileInfo) bool) (done bool, err error) {
-	was, err := os.Lstat(path)
+// swap exchanges the file tmp, which is ours, with a name.
+func swap(
+	dir *os.Root, tmp, name string, ours fs.FileInfo, mine func(fs.FileInfo, string) bool,
+) (done bool, err error) {
+	from, to := filepath.Join(dir.Name(), tmp), filepath.Join(dir.Name(), name)
+	was, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if !mine(nil) {
+		if !mine(nil, name) {
 			return false, nil
 		}
 		// A link, unlike a rename, displaces nothing.
-		err := traced(os.Link(tmp, path), Op{Kind: "link", Path: tmp, To: path})
+		err := traced(dir.Link(tmp, name), Op{Kind: "link", Path: from, To: to})
 		if errors.Is(err, fs.ErrExist) {
 			return false, nil
 		}
 		return err == nil, err
 	}
-	if err != nil || !mine(was) {
+	if err != nil || !mine(was, name) {
 		return false, err
 	}
-	err = swapNames(tmp, path)
+	names, err := dir.Open(".")
+	if err != nil {
+		return false, err
+	}
+	defer names.Close()
+	exchanged := func() error { return traced(exchange(names, tmp, name), Op{Kind: "exchange", Path: from, To: to}) }
+	err = exchanged()
 	if errors.Is(err, errors.ErrUnsupported) {
-		return true, traced(os.Rename(tmp, path), Op{Kind: "rename", Path: tmp, To: path})
+		return true, traced(dir.Rename(tmp, name), Op{Kind: "rename", Path: from, To: to})
 	}
 	if err != nil {
 		return false, err
 	}
-	displaced, err := os.Lstat(tmp)
-	if err != nil || mine(displaced) {
+	displaced, err := dir.Lstat(tmp)
+	if err != nil || mine(displaced, tmp) {
 		return true, err
 	}
-	return false, swapNames(tmp, path)
-}
-
-func swapNames(a, b string) error {
-	return traced(exchange(a, b), Op{Kind: "exchange", Path: a, To: b})
+	for put := ours; ; { // until that comes out which was put in last: anything else is a newer save, and goes back, too
+		if err := exchanged(); err != nil {
+			return false, err
+		}
+		out, err := dir.Lstat(tmp)
+		if err != nil || os.SameFile(out, put) {
+			return false, err
+		}
+		put, displaced = displaced, out
+	}
 }
 
 // Piece is a run of bytes that Patch writes.

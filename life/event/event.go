@@ -129,6 +129,7 @@ type Run struct {
 	ID     string `arg:"ID"`
 	Tool   string `arg:"TOOL"`
 	Child  string `life:"child,opt"` // the name of the identity that a SPAWN makes
+	Change        // of a WRITE_FILE or EDIT_FILE
 	Notice        // the line of a SAY, or the brief of a SPAWN
 }
 
@@ -192,7 +193,14 @@ type Call struct {
 	ID    string `arg:"eN.k"`
 	Tool  string `arg:"TOOL"`
 	Child string `life:"child,opt"` // the name of the identity that a SPAWN makes
+	Change
 	Posting
+}
+
+// Change is a change of a file that a call is about to make.
+type Change struct {
+	Makes File `life:"makes,opt"` // the version that it makes
+	Kept  bool `life:"kept=yes"`  // the last ref is the text that it replaces
 }
 
 // Result records the result of a call.
@@ -202,7 +210,8 @@ type Result struct {
 	Status string   `life:"status,must"`
 	Show   int      `life:"show,opt"`
 	Places bool     `life:"mark=places"`
-	File   File     `life:"file,opt"`   // the file that the tool has written
+	File   File     `life:"file,opt"`   // the own file that the tool has written
+	Saw    File     `life:"saw,opt"`    // the version of a file that the call has shown or made
 	Opened string   `life:"opened,opt"` // the address of a blob that was shown
 	Images []string `life:"image"`      // pictures in the result; see Inbound
 	Job    int      `life:"job,opt"`    // the job as which the call goes on; 0: it has ended
@@ -222,6 +231,7 @@ type Note struct {
 	N      int    `arg:"eN"`
 	Why    string `life:"why"`
 	File   File   `life:"file,opt"`
+	Saw    File   `life:"saw,opt"` // of the Run; see Result
 	Show   int    `life:"show,opt"`
 	Places bool   `life:"mark=places"`
 	Run    string `life:"run,opt"`    // the ID of the Run that has ended

@@ -45,6 +45,10 @@ var full = []struct {
 		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 weight=5 finish=stop ` +
 			`ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4 refused=yes caveat=x`},
 	{Call{ID: "e3.1", Tool: "SAY", Posting: notice.Posting}, `call e3.1 SAY ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Call{ID: "e3.3", Tool: "EDIT_FILE", Change: Change{File{"a:b.md", "ab"}, true}}, `call e3.3 EDIT_FILE makes=a:b.md:ab kept=yes`},
+	{Run{ID: "q3fa9c3", Tool: "WRITE_FILE", Change: Change{Makes: File{"a b", "ab"}}}, `run q3fa9c3 WRITE_FILE makes="a b:ab"`},
+	{Result{ID: "e3.3", Tool: "READ_FILE", Status: "ok", Saw: File{"/x", "ab"}}, `result e3.3 READ_FILE status=ok saw=/x:ab`},
+	{Note{N: 4, Why: "run", Saw: File{"x", "ab"}, Run: "q3fa9c3", Status: "ok"}, `note e4 why=run saw=x:ab run=q3fa9c3 status=ok`},
 	{Call{ID: "e3.2", Tool: "SPAWN", Child: "ada-3fa9", Posting: notice.Posting},
 		`call e3.2 SPAWN child=ada-3fa9 ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd",
@@ -145,12 +149,13 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// docs/life.md has a question that was taken back, and a model that stands in.
+// docs/life.md has a question that was taken back, a model that stands in, and a change of a file.
 func TestExamplesOnThePage(t *testing.T) {
 	for name, want := range map[string]Event{
 		"withdrawn": Result{ID: "e14.1", Tool: "WAIT", Status: "ok", Withdrawn: "qe0ec7c"},
 		"model": Model{ID: "k9", Use: "openai:gpt-5.1@high", For: "deepseek-v4-pro",
 			Text: "call deepseek-v4-pro at api.deepseek.com: status 503: busy"},
+		"saw": Call{ID: "e15.1", Tool: "EDIT_FILE", Change: Change{Makes: File{"a.md", "9d1f60a7c2b3e845"}, Kept: true}},
 	} {
 		line, err := life.ParseLine(strings.TrimSpace(lethetest.Blocks(t, "life.md", name)[0]))
 		lethetest.Must(t, err)

@@ -76,14 +76,15 @@ func (e *Entries) parse(text string) error {
 	return form(e, text, e.From >= 1 && e.To >= e.From, "a range of entries")
 }
 
-// File is a version of one of the identity's own files, written NAME:hash. The
-// hash is the first 16 hex digits of the BLAKE3 of its text.
+// File is a version of a file, written NAME:hash. The hash is the first 16 hex digits
+// of the BLAKE3 of its text, or of its first GB.
 type File struct{ Name, Hash string }
 
 func (f File) String() string { return f.Name + ":" + f.Hash }
 
 func (f *File) parse(text string) error {
-	f.Name, f.Hash, _ = strings.Cut(text, ":")
+	colon := strings.LastIndexByte(text, ':')
+	f.Name, f.Hash = text[:max(0, colon)], text[colon+1:]
 	return form(f, text, true, "a version of a file")
 }
 

@@ -1,0 +1,79 @@
+package tools
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// Version is the text of a file at a moment, or its first maxEdit bytes and one more.
+type Version struct {
+	event.File // as a log names it: see Set.logged
+	Text       string
+}
+
+// Change is the effect of a call of WRITE_FILE or EDIT_FILE, which have read the file. Its Run does nothing if the file is
+// no longer Was.
+type Change struct {
+	Run
+	Was *Version // nil: there is no file, or it cannot be read
+	Now Version
+
+	place place
+}
+
+// changeOf plans to make a text the whole of the file at p, which was. line is the one at which an edit begins, or 0.
+func (s *Set) changeOf(p place, was *Version, text string, line int) *Change {
+	change := &Change{Was: was, Now: *s.versionOf(p, []byte(text)), place: p}
+	change.Run = func(context.Context, Call) Result {
+		if dir, ok := strings.CutSuffix(p.own, "/stop"); ok {
+			job, _ := strconv.Atoi(path.Base(dir))
+			return resultOf(textf("job %d is being stopped. A line tells its end", job), s.StopJob(job, "by you"))
+		}
+		done, remark, err := s.put(change)
+		r := textf("%s %s: %d bytes, %d lines%s", done, p.shown, len(text), lineCount(text), remark)
+		if line > 0 {
+			r = textf("edited %s at line %d%s", p.shown, line, remark)
+		}
+		r.Touched, r.Saw = p.own, change.Now
+		return resultOf(r, err)
+	}
+	return change
+}
+
+// logged returns the name that a log has for a file that may be written: its path, relative to the workspace if it is in
+// that, or self/… for an own file. It returns "" for other files.
+func (s *Set) logged(p place) string {
+	switch {
+	case p.readOnly != "" || strings.HasPrefix(p.own, jobsDir):
+		return ""
+	case p.own != "":
+		return p.shown
+	}
+	file := resolved(filepath.Join(p.dir, p.name))
+	if rel, err := filepath.Rel(s.Workspace, file); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return file
+}
+
+// present returns the version of the file at p; nil if there is no file that a log names, or it cannot be read.
+func (s *Set) present(p place) *Version {
+	if s.logged(p) == "" {
+		return nil
+	}
+	text, err := p.read(maxEdit)
+	if err != nil {
+		return nil
+	}
+	return s.versionOf(p, text)
+}
+
+func (s *Set) versionOf(p place, text []byte) *Version {
+	return &Version{mind.Text{Name: s.logged(p), Body: text}.Version(), string(text)}
+}

@@ -1,0 +1,62 @@
+package files_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"lethe/internal/test/lethetest"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind/files"
+)
+
+// folded folds lines, without their times and checksums.
+func folded(t *testing.T, lines ...string) (fold files.Fold) {
+	t.Helper()
+	for _, line := range lines {
+		line = "[2026-11-29T02:24:10.002193Z] " + line + " #000000000000"
+		e, err := life.ParseLine(line)
+		lethetest.Must(t, err)
+		fold.Apply(e)
+	}
+	return fold
+}
+
+// A life knows the versions that it saw last, and those that it began to make since.
+func TestSaw(t *testing.T) {
+	read := "result e2.1 READ_FILE status=ok saw=a.md:01"
+	began := "call e3.1 WRITE_FILE makes=a.md:02 kept=yes ◱hash=abcd gist=args◲ ◱hash=cdef gist=what a.md was◲"
+	ended := "result e3.1 WRITE_FILE status=ok saw=a.md:02"
+	for _, c := range []struct{ lines, knows string }{
+		{"", "01 02 03"},
+		{read, "01"},
+		{read + "\n" + began, "01 02"}, // whether it was made, a crash has hidden
+		{read + "\n" + began + "\n" + ended, "02"},
+		{began + "\n" + read, "01"},
+		{read + "\n" + strings.Replace(read, "01", "03", 1), "03"},
+		{read + "\nnote e5 why=run saw=a.md:02 run=qab status=ok", "02"},
+		{strings.Replace(read, "a.md", "self/MEMORY.md", 1) + "\nnote e5 why=file file=MEMORY.md:02", "02"},
+		{"run qab WRITE_FILE makes=a.md:03\n" + strings.Replace(read, "a.md", "b.md", 1), "03"},
+	} {
+		fold := folded(t, strings.FieldsFunc(c.lines, func(r rune) bool { return r == '\n' })...)
+		name := "a.md"
+		if fold.Files["self/MEMORY.md"] != nil {
+			name = "self/MEMORY.md"
+		}
+		var knows []string
+		for _, hash := range []string{"01", "02", "03"} {
+			if _, err := fold.Refuse(event.File{Name: name, Hash: hash}, ""); err == nil {
+				knows = append(knows, hash)
+			}
+		}
+		if !slices.Equal(knows, strings.Fields(c.knows)) {
+			t.Errorf("%s\nknows %q, want %s", c.lines, knows, c.knows)
+		}
+	}
+	all := folded(t, "inbound e1 room=dev inode=1 at=0..9 before=ab lines=1 ◱hash=0123 gist=dev: change it◲", read, began, ended).
+		Files["a.md"]
+	if len(all) != 2 || all[1].Call != "e3.1" || all[1].Was != "cdef" || all[1].Why.Hash != "0123" || !all[1].Seen {
+		t.Errorf("versions %+v", all)
+	}
+}
