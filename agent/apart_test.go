@@ -156,6 +156,15 @@ func TestGroupIsHeardOnly(t *testing.T) {
 	equal(t, "lines of bot1 in house", strings.Contains(w.read(w.path("house")), "AGENT:bot1"), false)
 	equal(t, "audience", w.fold(bot).Readers.String(), "ann")
 	w.has(bot, 5, "reply") // one to the canary, a call and an answer to each order
+	heard := func(owners ...string) bool {
+		others, err := w.home.HeardByOthers(bot, owners)
+		lethetest.Must(t, err)
+		return others
+	}
+	equal(t, "others than Ann hear it", heard("ann"), false)
+	equal(t, "others than Ben hear it", heard("ben"), true)
+	w.readers("ann", "ann", "ben")
+	equal(t, "others than Ann hear it, when Ben reads its room", heard("ann"), true)
 }
 
 // The audience is in the log. Nobody but people changes it, from the first line on, and nothing changes it back.
@@ -300,8 +309,15 @@ func TestSettingsOfARoomAreLost(t *testing.T) {
 	w := newWorld(t, always("well"))
 	bot, _ := w.private()
 	lethetest.Must(t, os.Remove(w.home.Chats()+"/ann.toml"))
+	equal(t, "readers while the life sleeps", w.home.Readers("ann").String(), "ann")
+	equal(t, "the home has readers", w.home.Apart(), true)
+	lethetest.Must(t, os.Remove(w.home.Chats()+"/.ann.toml")) // as a home of an older version
 	w.run(bot).finish()
 	equal(t, "readers", w.home.Readers("ann").String(), "ann")
+	w.readers("ann", "*")
+	lethetest.Must(t, os.Remove(w.home.Chats()+"/ann.toml"))
+	equal(t, "readers of a room that was opened", w.home.Readers("ann").String(), "everybody")
+	w.readers("ann", "ann")
 	w.write(w.home.Chats()+"/ann.toml", "reader = [\"ann\"]\n")
 	equal(t, "readers by settings that make no sense", w.home.Readers("ann").String(), "nobody")
 }
@@ -605,4 +621,24 @@ func TestCanaries(t *testing.T) {
 		}
 	}
 	equal(t, "what passed", len(passed), 5)
+}
+
+// A reviewer speaks only in those rooms of the identity that nobody reads who may not read what it says.
+func TestReviewerSaysApart(t *testing.T) {
+	t.Parallel()
+	w, ada, eve := reviewed(t)
+	own := home.ReviewRoom("ada")
+	say := calls("SAY", `{"room":"dev","message":"`+canary+`"}`)
+	w.model.Push(on("tell them", say), on("tell Ann", say), always("well"))
+	w.readers(own, "ann")
+	e := w.run(eve, func(c *Config) { c.Reviews = ada })
+	w.say(own, "ann", "tell them")
+	w.answered(own, 1)
+	equal(t, "refused", strings.Contains(w.read(w.path("dev")), canary), false)
+	contains(t, w.results(eve)[0].text, "you are not in it")
+	w.readers("dev", "ann")
+	w.say(own, "ann", "tell Ann")
+	w.answered(own, 2)
+	equal(t, "said to Ann", strings.Contains(w.read(w.path("dev")), canary), true)
+	e.finish()
 }

@@ -16,6 +16,8 @@ import (
 	"lethe/agent/llm"
 	"lethe/agent/summariser"
 	"lethe/compactor"
+	"lethe/internal/secret"
+	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -43,11 +45,20 @@ func (t *thinker) try(ctx context.Context, model string) (why, err error) {
 	return why, t.pay(one, "model")
 }
 
+// inModel are the characters of a model's name beside letters and digits.
+const inModel = "._-:/@+[]~"
+
+func isStrange(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(inModel, r)
+}
+
 // TryModel tries the model that somebody named, and returns an answer to that. taken is "" if the model refuses.
 func (t *thinker) TryModel(name string) (taken, say string, err error) {
 	was := t.State.Stable.Params.Model
-	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return "", fmt.Sprintf("A model's name has at most %d bytes, all printable; I keep the model %s.", maxModel, was), nil
+	isStruck := shape.Text(secret.Text(name)) != name // whoever mistook it, the provider is not to know it
+	if isStruck || len(name) > maxModel || strings.ContainsFunc(name, isStrange) {
+		const say = "A model's name has at most %d letters, digits and %s, and is no key; I keep the model %s."
+		return "", fmt.Sprintf(say, maxModel, inModel, was), nil
 	}
 	name = t.cfg.Known.Settle(name, was, t.cfg.Preset)
 	called := name

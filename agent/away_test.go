@@ -179,6 +179,24 @@ func TestSwitchThereAndBack(t *testing.T) {
 	w.priced(id)
 }
 
+// Whatever is no model's name, or a secret, goes to no provider, and the answer does not repeat it.
+func TestSecretIsNoModel(t *testing.T) {
+	t.Parallel()
+	w, _ := fallible(t)
+	id, r := w.ada()
+	r.ask("say one in dev")
+	asked := len(w.requests())
+	for i, name := range []string{"ghp_" + "016C7xQ2vLm4TzKd8RbYw5NfJh3Ps1VuGe9X", "p&ss!w0rd"} {
+		answer := r.ask("/model " + name)
+		contains(t, answer, "A model's name has at most 100 letters, digits and ._-:/@+[]~, and is no key; I keep the model ")
+		if strings.Contains(answer, name) || len(w.requests()) != asked {
+			t.Errorf("name %d is told: %s", i, answer)
+		}
+	}
+	r.finish()
+	equal(t, "models", len(w.having(id, "epoch", "why", "model")), 0)
+}
+
 // priced checks that each reply cost its model's price; under a budget more tokens may count than the provider tells.
 func (w *world) priced(id home.Identity) {
 	w.Helper()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -28,8 +29,22 @@ const maxTitle = 80
 // AboutPath returns the file with the settings of a room.
 func AboutPath(home, room string) string { return filepath.Join(Dir(home), room+".toml") }
 
-// ReadAbout reads the settings of a room. It returns the zero About for a room without settings, as most are.
+// keptAs is the name under which the readers of a room are kept for the time when its settings are lost.
+func keptAs(room string) string { return "." + room }
+
+// ReadAbout reads the settings of a room. It returns the zero About for a room without settings, as most are. Settings
+// that lack readers leave the room to those who could read it before.
 func ReadAbout(home, room string) (about About, err error) {
+	about, err = readAbout(home, room)
+	if err != nil || about.Readers != nil {
+		return about, err
+	}
+	kept, err := readAbout(home, keptAs(room))
+	about.Readers = kept.Readers
+	return about, err
+}
+
+func readAbout(home, room string) (about About, err error) {
 	text, _, err := durable.ReadRegular(AboutPath(home, room), 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return about, nil
@@ -58,6 +73,23 @@ func ReadAbout(home, room string) (about About, err error) {
 
 // Write replaces the settings of a room. When it returns nil, they survive power loss.
 func (a About) Write(home, room string) error {
+	if err := KeepReaders(home, room, a.Readers); err != nil {
+		return err
+	}
+	return a.write(home, room)
+}
+
+// KeepReaders has these people read a room, and nobody else, when its settings are lost. Nil changes nothing.
+func KeepReaders(home, room string, readers []string) error {
+	kept, err := readAbout(home, keptAs(room))
+	isKept := err == nil && slices.Equal(kept.Readers, readers)
+	if readers == nil || isKept {
+		return nil
+	}
+	return About{Readers: readers}.write(home, keptAs(room))
+}
+
+func (a About) write(home, room string) error {
 	a.Title = title(a.Title)
 	var text bytes.Buffer
 	err := toml.NewEncoder(&text).Encode(a)

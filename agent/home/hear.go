@@ -76,7 +76,7 @@ func (h Home) Readers(room string) audience.Readers {
 func (h Home) closedTo(of audience.Readers) (rooms []string) {
 	files, _ := os.ReadDir(h.Chats()) // without it nothing is heard
 	for _, file := range files {
-		room, isAbout := strings.CutSuffix(file.Name(), ".toml")
+		room, isAbout := strings.CutSuffix(strings.TrimPrefix(file.Name(), "."), ".toml")
 		if isAbout && !h.Readers(room).MayRead(of) {
 			rooms = append(rooms, room)
 		}
@@ -87,10 +87,27 @@ func (h Home) closedTo(of audience.Readers) (rooms []string) {
 // Apart reports whether people have named readers for a room.
 func (h Home) Apart() bool { return len(h.closedTo(nil)) > 0 }
 
-// HeardByOthers reports whether an identity hears a room that somebody else may read.
+// HeardByOthers reports whether an identity speaks, or will, in a room that somebody else may read.
 func (h Home) HeardByOthers(id Identity, owners audience.Readers) (bool, error) {
 	rooms, err := chat.Rooms(id.Subs())
-	return slices.ContainsFunc(rooms, func(room string) bool { return !owners.MayRead(h.Readers(room)) }), err
+	rooms = slices.DeleteFunc(rooms, func(room string) bool { return owners.MayRead(h.Readers(room)) })
+	if len(rooms) == 0 || err != nil || !h.Apart() {
+		return false, err
+	}
+	if _, err := os.Stat(id.LIFE()); errors.Is(err, os.ErrNotExist) {
+		return true, nil
+	}
+	state, err := h.fold(id)
+	if err != nil {
+		return true, err
+	}
+	return slices.ContainsFunc(rooms, func(room string) bool {
+		readers := h.Readers(room)
+		if state.Rooms[room] != nil {
+			readers = state.RoomReaders(room)
+		}
+		return state.Newborn() || state.Readers.MayRead(readers)
+	}), nil
 }
 
 // MayRead reports whether everybody in an audience may read a text of another life, or a file that somebody sent: each

@@ -122,8 +122,8 @@ func (h Home) RemoveRoom(room string) error {
 	path := chat.Path(h.Dir, room)
 	_, missing := os.Lstat(path)
 	found := missing == nil
-	for _, file := range []string{path, filepath.Join(h.Chats(), room+".toml"), filepath.Join(h.Chats(), room+".erased")} {
-		if err := durable.Remove(file); err != nil {
+	for _, file := range []string{room + ".md", room + ".toml", "." + room + ".toml", room + ".erased"} {
+		if err := durable.Remove(filepath.Join(h.Chats(), file)); err != nil {
 			return err
 		}
 	}

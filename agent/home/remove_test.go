@@ -153,3 +153,14 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 	lethetest.Holds(t, filepath.Join(h.Dir, "dev.md"), "no room")
 }
+
+// A room that is made again belongs to nobody: the readers of the one before it are gone, too.
+func TestRemovedRoomKeepsNoReaders(t *testing.T) {
+	h := home.Home{Dir: t.TempDir()}
+	lethetest.Write(t, h.Room("ann"), "")
+	lethetest.Must(t, chat.About{Readers: []string{"ann"}}.Write(h.Dir, "ann"))
+	lethetest.Must(t, h.RemoveRoom("ann"))
+	if h.Readers("ann") != nil || h.Apart() {
+		t.Errorf("readers: %v", h.Readers("ann"))
+	}
+}

@@ -130,8 +130,7 @@ func (h *Host) settingsOf(id home.Identity) (config.Settings, error) {
 
 func (h *Host) isHeardByOthers(id home.Identity) (bool, error) {
 	owners := audience.Readers(slices.Concat(h.settings.Deciders(), []string{h.settings.UserName()}))
-	others, err := h.home.HeardByOthers(id, owners)
-	return others && h.home.Apart(), err
+	return h.home.HeardByOthers(id, owners)
 }
 
 func (h *Host) calling(id home.Identity, settings config.Settings) agent.Calling {

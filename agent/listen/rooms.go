@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"lethe/agent/journal"
 	"lethe/chat"
@@ -30,7 +29,8 @@ type progress struct {
 	begun     bool         // it was searched for answers of others; see findHistory
 	history   int64        // others have answered all before this offset
 
-	unreadable string // why it cannot be read
+	kept       audience.Readers // who may read it when its settings are lost
+	unreadable string           // why it cannot be read
 }
 
 func (l *Listener) progress(room string) *progress {
@@ -109,23 +109,17 @@ func (l *Listener) FollowLinks() error {
 	return l.learnReaders()
 }
 
-// settling is the time for which settings of a room that lack its readers may be half written by a person's editor.
-const settling = 5 * time.Second
-
-// closeAgain writes who may read a room into its settings, which are gone or were never at this host.
-func (l *Listener) closeAgain(room string, readers audience.Readers) {
-	file, err := os.Stat(chat.AboutPath(l.Home.Dir, room))
-	if err == nil && time.Since(file.ModTime()) < settling {
+// keep has the readers of a room stay when its settings are lost.
+func (l *Listener) keep(room string, readers audience.Readers) {
+	progress := l.progress(room)
+	if progress.kept != nil && slices.Equal(progress.kept, readers) {
 		return
 	}
-	about, err := chat.ReadAbout(l.Home.Dir, room)
-	about.Readers = readers
-	if err == nil {
-		err = about.Write(l.Home.Dir, room)
+	if err := chat.KeepReaders(l.Home.Dir, room, readers); err != nil {
+		l.Log.Warn("who may read a room is not kept", "room", room, "error", err)
+		return
 	}
-	if err != nil {
-		l.Log.Warn("the settings of a room do not say who may read it", "room", room, "error", err)
-	}
+	progress.kept = readers
 }
 
 // learnReaders records who may read the rooms that are heard, where their settings say so: nobody, where they make no
@@ -144,10 +138,15 @@ func (l *Listener) learnReaders() error {
 		case err != nil:
 			readers = audience.Readers{}
 		case readers == nil && isClosed:
-			l.closeAgain(room, known)
+			readers, l.progress(room).kept = known, nil
+		}
+		if readers == nil {
 			continue
 		}
-		if readers == nil || audience.Same(readers, known) {
+		if err == nil {
+			l.keep(room, readers)
+		}
+		if audience.Same(readers, known) {
 			continue
 		}
 		wasGiven := isClosed && !known.MayRead(l.State.Readers)

@@ -34,8 +34,23 @@ func TestPrivateChatsApart(t *testing.T) {
 	st.answers(bobs, "for bob")
 	st.answers(own, "for ada")
 	equalAll(t, "chat", ada.got(1), "for ada")
-	stranger := (&session{cfg: st.cfg, chats: &chats{}}).room("99", access.Rules{})
-	if _, err := os.Stat(filepath.Join(st.home, "chats", "telegram-99.toml")); stranger != st.cfg.Room || err == nil {
+	unlisted := &session{cfg: st.cfg, chats: &chats{}}
+	unlisted.cfg.Home, unlisted.cfg.Room = st.home, "dev"
+	stranger := unlisted.room("99", access.Rules{})
+	if _, err := os.Stat(filepath.Join(st.home, "chats", "telegram-99.toml")); stranger != "dev" || err == nil {
 		t.Errorf("a stranger has the room %q", stranger)
 	}
+}
+
+// Readers that a person has named for the room of a private chat stay.
+func TestReadersOfAPrivateChatStay(t *testing.T) {
+	st := newStage(t)
+	lethetest.Must(t, chat.About{Readers: []string{"owner"}}.Write(st.home, "dev"))
+	ada := st.ada()
+	own, both := "telegram-"+id(ada.ID), []string{id(ada.ID), "owner"}
+	lethetest.Must(t, chat.About{Readers: both}.Write(st.home, own))
+	st.start()
+	ada.says("hello")
+	st.hears(own, 1)
+	equalAll(t, "readers", home.Home{Dir: st.home}.Readers(own), both...)
 }

@@ -169,8 +169,7 @@ func (s *session) room(peer string, rules access.Rules) string {
 		return room
 	}
 	room = Name + "-" + strings.ReplaceAll(peer, ".", "_")
-	readers := in.Readers(room) // people may let others read what is said in a group
-	if readers == nil || private && !audience.Same(readers, only) {
+	if in.Readers(room) == nil { // else people may have named others
 		err := chat.About{Title: name, Readers: only}.Write(in.Dir, room)
 		s.hub.LocalTrouble("close the room of a chat", err)
 	}

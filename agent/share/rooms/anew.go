@@ -31,9 +31,11 @@ func (s *round) readAnew() error {
 	return s.write()
 }
 
-// gather reads the stream from its beginning, and writes the files of rooms into a directory of their own.
+// gather reads the stream from its beginning, and writes the files of rooms into a directory of their own. Before their
+// lines come, rooms are closed.
 func (s *round) gather() (err error) {
 	s.anew = s.in("anew")
+	known := s.step.Readers
 	for try := true; try; try = errors.Is(err, streams.ErrAnew) { // once more, where something is erased meanwhile
 		s.step = step{Host: s.Host.ID, Sizes: map[string]int64{}, Late: map[string]int64{}, Gone: s.step.Gone}
 		if err := os.RemoveAll(s.anew); err != nil {
@@ -44,7 +46,11 @@ func (s *round) gather() (err error) {
 		}
 		err = s.pull()
 	}
-	return err
+	s.step.agreed = known
+	if err != nil {
+		return err
+	}
+	return s.closeRooms()
 }
 
 // place moves the file of a room that was read anew to its place.

@@ -29,7 +29,7 @@ type item struct {
 	Upto  int64        `json:"upto,omitempty"` // which was read so far with them
 	Large blobs.Hash   `json:"large,omitzero"` // of lines that are stored by themselves, for their size
 	Files []blobs.Hash `json:"files,omitempty"`
-	// Readers are the people who may read the room, as the host's settings say; nil where they say nothing.
+	// Readers are the people who may read the room from now on, as the host's settings say; nil where they say nothing.
 	Readers []string `json:"readers,omitzero"`
 
 	lines []byte

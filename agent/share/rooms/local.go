@@ -32,8 +32,14 @@ func (s *round) appended(only string) (items []item, err error) {
 		}
 	}
 	for _, room := range slices.Sorted(maps.Keys(rooms)) {
+		if !chat.ValidRoom(room) {
+			continue
+		}
+		if s.hasNewReaders(room) {
+			items = append(items, item{Room: room})
+		}
 		now := durable.LookAt(chat.Path(s.Dir, room))
-		if !chat.ValidRoom(room) || s.looks[room].Same(now) {
+		if s.looks[room].Same(now) {
 			continue
 		}
 		lines, sound, err := s.behind(room)

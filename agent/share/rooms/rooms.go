@@ -358,7 +358,7 @@ func (s *round) find(room string, line []byte, from int64) (at, to int64, err er
 func (s *round) add(items []item, erased int) error {
 	n := s.step.N + 1
 	for i, part := range items {
-		items[i].Readers = readers(s.Dir, part.Room)
+		items[i].Readers = s.readers(part.Room)
 		for _, hash := range part.Files {
 			text, err := os.ReadFile(s.Store.Path(hash))
 			if err == nil {

@@ -64,13 +64,14 @@ func (r *Rooms) holds(t testing.TB, room, want string) {
 }
 
 // Lines of a room that not everybody may read come with its readers: another host closes the room before they stand
-// there, and keeps what it says itself. So does one that reads the stream anew.
+// there, and where both name readers, those may read whom both name. So does one that reads the stream anew.
 func TestReadersGoAlong(t *testing.T) {
 	_, a, b := two(t)
 	lethetest.Must(t, chat.About{Readers: []string{"ann"}}.Write(a.Dir, "ann"))
 	lethetest.Must(t, chat.About{Readers: []string{"ann", "ben"}}.Write(a.Dir, "house"))
 	lethetest.Must(t, chat.About{Title: "The house", Readers: []string{"*"}}.Write(b.Dir, "house"))
-	for _, room := range []string{"ann", "house", "dev"} {
+	lethetest.Write(t, chat.AboutPath(a.Dir, "odd"), "readers = 7\n")
+	for _, room := range []string{"ann", "house", "dev", "odd"} {
 		a.echo(t, room, "one\n")
 	}
 	a.sync(t)
@@ -83,17 +84,93 @@ func TestReadersGoAlong(t *testing.T) {
 	}
 	b.sync(t)
 	says(b, "ann", "ann")
-	says(b, "house", "*")
+	says(b, "house", "ann", "ben")
+	about, err := chat.ReadAbout(b.Dir, "house")
+	if lethetest.Must(t, err); about.Title != "The house" {
+		t.Errorf("the title is %q", about.Title)
+	}
 	says(b, "dev")
+	if about, err := chat.ReadAbout(b.Dir, "odd"); err != nil || about.Readers == nil {
+		t.Errorf("a room whose settings make no sense is open: %v", err)
+	}
 	lethetest.Must(t, os.RemoveAll(filepath.Join(b.Dir, "share")))
 	lethetest.Must(t, os.Remove(chat.AboutPath(b.Dir, "ann")))
+	lethetest.Must(t, os.Remove(chat.AboutPath(b.Dir, ".ann")))
 	b.sync(t)
 	says(b, "ann", "ann")
-	_, _, err := a.Post(t.Context(), "ann", []byte("two\n"), chat.Mark{})
+	_, _, err = a.Post(t.Context(), "ann", []byte("two\n"), chat.Mark{})
 	lethetest.Must(t, err)
 	lethetest.Must(t, os.Remove(chat.AboutPath(b.Dir, "ann")))
 	b.sync(t)
 	says(b, "ann", "ann")
+}
+
+// A change of readers travels without a line, also behind settings that make no sense at a host. Of two changes at once
+// those may read whom both name, at each host. Nothing old comes back where the stream is read anew.
+func TestReadersChange(t *testing.T) {
+	_, a, b := two(t)
+	name := func(r *Rooms, names ...string) {
+		t.Helper()
+		lethetest.Must(t, chat.About{Readers: names}.Write(r.Dir, "ann"))
+	}
+	says := func(want ...string) {
+		t.Helper()
+		for _, r := range []*Rooms{a, b, a} {
+			r.sync(t)
+		}
+		for _, r := range []*Rooms{a, b} {
+			about, err := chat.ReadAbout(r.Dir, "ann")
+			if lethetest.Must(t, err); !slices.Equal(about.Readers, want) {
+				t.Errorf("at %s ann is read by %q, want %q", r.Host.ID, about.Readers, want)
+			}
+		}
+	}
+	b.echo(t, "ann", "one\n")
+	b.sync(t)
+	name(a, "ann", "ben", "cem")
+	says("ann", "ben", "cem")
+	name(b, "ann", "ben")
+	says("ann", "ben")
+	name(a, "ann", "dan")
+	name(b, "dan", "eve")
+	says("dan")
+	name(b, "*")
+	says("*")
+	lethetest.Write(t, chat.AboutPath(a.Dir, "ann"), "readers = \"ann\"\n")
+	b.echo(t, "ann", "two\n")
+	a.sync(t)
+	a.echo(t, "ann", "three\n")
+	a.sync(t)
+	b.sync(t)
+	if about, err := chat.ReadAbout(b.Dir, "ann"); err != nil || !slices.Equal(about.Readers, []string{"*"}) {
+		t.Errorf("behind settings without sense ann is read by %q: %v", about.Readers, err)
+	}
+	name(a, "ann")
+	says("ann")
+	lethetest.Must(t, a.Erased(t.Context()))
+	name(a, "ann", "ben")
+	says("ann", "ben")
+	name(a, "ann")
+	says("ann")
+	for range 2 {
+		lethetest.Must(t, os.RemoveAll(filepath.Join(b.Dir, "share")))
+		says("ann")
+	}
+	entries := a.step(t).N
+	says("ann")
+	if now := a.step(t).N; now != entries {
+		t.Errorf("entries without a change: %d", now-entries)
+	}
+}
+
+// step returns the newest step.
+func (r *Rooms) step(t testing.TB) (newest step) {
+	t.Helper()
+	lethetest.Must(t, r.locked(t.Context(), func(s *round) error {
+		newest = s.step
+		return nil
+	}))
+	return newest
 }
 
 // A post looks at its own room alone, and pulling at none: what was said before it in that room stands before it.

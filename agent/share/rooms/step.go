@@ -10,6 +10,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/mind/audience"
 )
 
 const stepFile = "rooms.json"
@@ -23,6 +24,9 @@ type step struct {
 	Late       map[string]int64 `json:"late"`           // offsets that files in share/late were read to
 	Gone       []blobs.Hash     `json:"gone,omitempty"` // large texts that an erasure is to drop
 	Rooms      map[string]*add  `json:"rooms,omitempty"`
+
+	Readers map[string]audience.Readers `json:"readers,omitempty"` // of rooms, as the stream says
+	agreed  map[string]audience.Readers // the same when this host last obeyed
 }
 
 // sound reports whether this program can have written the step. Another hand may have changed its file.
@@ -46,6 +50,7 @@ func (p step) sound() bool {
 // next returns an empty step behind this one.
 func (p step) next() step {
 	p.Sizes, p.Late, p.Rooms = maps.Clone(p.Sizes), maps.Clone(p.Late), map[string]*add{}
+	p.agreed, p.Readers = p.Readers, maps.Collect(maps.All(p.Readers))
 	return p
 }
 
@@ -55,8 +60,6 @@ type add struct {
 	Lines []byte `json:"lines"`           // of the stream
 	Mine  []byte `json:"mine,omitempty"`  // the first of these lines, which come from the file in chats
 	Waits []byte `json:"waits,omitempty"` // lines behind Mine there, which are not published yet
-
-	readers []string // of the room, as other hosts say; nil where they say nothing
 }
 
 // take adds items of an entry to a step.
@@ -73,8 +76,8 @@ func (p *step) take(items []item, ours bool) {
 		if part.From != "" && ours {
 			p.Late[part.From] = part.Upto
 		}
-		if part.Readers != nil && !ours {
-			added.readers = part.Readers
+		if part.Readers != nil {
+			p.Readers[part.Room] = part.Readers
 		}
 		added.Lines = append(added.Lines, part.lines...)
 		p.Sizes[part.Room] += int64(len(part.lines))
@@ -83,13 +86,11 @@ func (p *step) take(items []item, ours bool) {
 
 // write makes the step durable, and carries it out.
 func (s *round) write() error {
-	for room, added := range s.step.Rooms {
-		if err := s.closeAs(room, added.readers); err != nil {
-			return err
-		}
-	}
 	if s.anew != "" {
 		return s.extend(s.anew)
+	}
+	if err := s.closeRooms(); err != nil {
+		return err
 	}
 	for room, added := range s.step.Rooms {
 		added.Waits, _, _ = tail(chat.Path(s.Dir, room), added.At+int64(len(added.Mine)), maxAdded)
@@ -107,29 +108,6 @@ func (s *round) save() error {
 		err = durable.WriteFile(s.in(stepFile), text, 0o600)
 	}
 	return err
-}
-
-// readers returns the people who may read a room, as this host's settings say: nobody, where they make no sense, and
-// nil where they say nothing.
-func readers(home, room string) []string {
-	about, err := chat.ReadAbout(home, room)
-	if err != nil {
-		return []string{}
-	}
-	return about.Readers
-}
-
-// closeAs has only the readers of another host read a room here, before its lines come, unless this host says who may.
-func (s *round) closeAs(room string, others []string) error {
-	if others == nil || readers(s.Dir, room) != nil {
-		return nil
-	}
-	about, err := chat.ReadAbout(s.Dir, room)
-	if err != nil {
-		return err
-	}
-	about.Readers = others
-	return about.Write(s.Dir, room)
 }
 
 // extend writes the lines of the step into the files in a directory.
