@@ -57,7 +57,7 @@ func (t *thinker) TryModel(name string) (taken, say string, err error) {
 	was := t.State.Stable.Params.Model
 	isStruck := shape.Text(secret.Text(name)) != name // whoever mistook it, the provider is not to know it
 	if isStruck || len(name) > maxModel || strings.ContainsFunc(name, isStrange) {
-		const say = "A model's name has at most %d letters, digits and %s, and is no key; I keep the model %s."
+		const say = "A model's name has at most %d bytes: letters, digits and %s; it is no key. I keep the model %s."
 		return "", fmt.Sprintf(say, maxModel, inModel, was), nil
 	}
 	name = t.cfg.Known.Settle(name, was, t.cfg.Preset)

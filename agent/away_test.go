@@ -188,7 +188,7 @@ func TestSecretIsNoModel(t *testing.T) {
 	asked := len(w.requests())
 	for i, name := range []string{"ghp_" + "016C7xQ2vLm4TzKd8RbYw5NfJh3Ps1VuGe9X", "p&ss!w0rd"} {
 		answer := r.ask("/model " + name)
-		contains(t, answer, "A model's name has at most 100 letters, digits and ._-:/@+[]~, and is no key; I keep the model ")
+		contains(t, answer, "A model's name has at most 100 bytes: letters, digits and ._-:/@+[]~; it is no key. I keep the model ")
 		if strings.Contains(answer, name) || len(w.requests()) != asked {
 			t.Errorf("name %d is told: %s", i, answer)
 		}
