@@ -1,97 +1,61 @@
 package shape
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
-	"io"
+	"encoding/json"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/BurntSushi/toml"
 )
 
-// gitleaks is config/gitleaks.toml of github.com/zricethezav/gitleaks/v8 v8.30.1, to the byte. NOTICE has its licence.
+// made has the rules in force, one a line. TestRules makes it of those in testdata: config/gitleaks.toml of
+// github.com/zricethezav/gitleaks/v8 v8.30.1, to the byte, of which NOTICE has the licence, and our own, rules.toml.
+// To read TOML takes ten times as long, at the first line of each daemon's log.
 //
-//go:embed gitleaks.toml.gz
-var gitleaks []byte
-
-// own are rules in the same form. A rule takes the place of gitleaks' rule with its id.
-//
-//go:embed rules.toml
-var own []byte
+//go:embed rules.json
+var made []byte
 
 type ruleset struct {
 	Rules     []*rule
-	Allowlist allowlist
+	Allowlist allowlist // of all rules
 }
 
 type rule struct {
 	ID          string
 	Regex       string
-	Path        string // of files to which the rule is bound; no text of ours has one
-	Entropy     float64
-	SecretGroup int
+	Entropy     float64 `json:",omitzero"`
+	SecretGroup int     `json:",omitzero"`
 	Keywords    []string
-	Allowlists  []allowlist
+	Allowlists  []allowlist `json:",omitempty"`
 
 	expression func() *regexp.Regexp
-	lists      []allowlist // of all rules, and its own
 }
 
-// allowlist is what a rule lets stand. Lists that ask for a path never do.
+// allowlist is what a rule lets stand.
 type allowlist struct {
-	Paths     []string
-	Regexes   []string
-	Stopwords []string
+	Regexes   []string `json:",omitempty"`
+	Stopwords []string `json:",omitempty"`
 
 	expressions func() []*regexp.Regexp
 }
 
-// off are rules that strike what is no secret: any value behind a word like key.
-const off = "generic-api-key"
-
 // load returns the rules in force.
-var load = sync.OnceValue(func() (rules []*rule) {
-	unpacked, err := gzip.NewReader(bytes.NewReader(gitleaks))
-	if err != nil {
+var load = sync.OnceValue(func() []*rule {
+	var all ruleset
+	if err := json.Unmarshal(made, &all); err != nil {
 		panic(err) // of an embedded file
 	}
-	text, err := io.ReadAll(unpacked)
-	if err != nil {
-		panic(err)
-	}
-	var theirs, ours ruleset
-	for into, text := range map[*ruleset][]byte{&theirs: text, &ours: own} {
-		if err := toml.Unmarshal(text, into); err != nil {
-			panic(err)
+	for _, r := range all.Rules {
+		r.expression = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.Regex) })
+		r.Allowlists = append(r.Allowlists, all.Allowlist)
+		for i := range r.Allowlists {
+			r.Allowlists[i].prepare()
 		}
 	}
-	known := map[string]bool{off: true}
-	for _, r := range append(ours.Rules, theirs.Rules...) {
-		if known[r.ID] || r.Path != "" {
-			continue
-		}
-		known[r.ID] = true
-		r.expression = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(edges.Replace(r.Regex)) })
-		r.lists = append(r.Allowlists, theirs.Allowlist, ours.Allowlist)
-		for i := range r.lists {
-			r.lists[i].prepare()
-		}
-		rules = append(rules, r)
-	}
-	return rules
+	return all.Rules
 })
-
-// edges changes gitleaks' edges of a secret. The text before a key word only costs time. Gitleaks looks into files, where
-// a quote or a space ends a secret; in talk a comma or a full stop does, too.
-var edges = strings.NewReplacer(
-	`[\w.-]{0,50}?`, "",
-	`(?:[\x60'"\s;]|\\[nr]|$)`, `(?:[^\w+/=-]|$)`,
-)
 
 func (l *allowlist) prepare() {
 	l.expressions = sync.OnceValue(func() (all []*regexp.Regexp) {
@@ -103,9 +67,6 @@ func (l *allowlist) prepare() {
 }
 
 func (l *allowlist) has(secret string) bool {
-	if len(l.Paths) > 0 {
-		return false
-	}
 	folded := strings.ToLower(secret)
 	stop := func(word string) bool { return strings.Contains(folded, strings.ToLower(word)) }
 	match := func(re *regexp.Regexp) bool { return re.MatchString(secret) }
@@ -147,7 +108,7 @@ func (r *rule) secret(text string) bool {
 	if r.Entropy > 0 && entropy(text) <= r.Entropy {
 		return false
 	}
-	return !slices.ContainsFunc(r.lists, func(l allowlist) bool { return l.has(text) })
+	return !slices.ContainsFunc(r.Allowlists, func(l allowlist) bool { return l.has(text) })
 }
 
 // entropy returns the bits of information of a text in a byte.

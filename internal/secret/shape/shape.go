@@ -6,8 +6,9 @@
 //	shape.Marked(text)                   // true
 //
 // A mark names the secret by four digits of a hash under a key of the home, so that people can allow the secret and
-// nobody can guess it. Text and Bytes also take out the keys that this process holds. The rules are gitleaks' and rules.toml; they are read when a text first holds what may be a
-// secret. Strike a text whole: of a secret that is cut in two it knows neither half.
+// nobody can guess it. Text and Bytes also take out the keys that this process holds. The rules are gitleaks' and our
+// own; they are read when a text first holds what may be a secret. Strike a text whole: of a secret that is cut in two
+// it knows neither half.
 package shape
 
 import (
