@@ -3,13 +3,12 @@ package llm
 import (
 	"cmp"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"sync"
 	"time"
-
-	"github.com/BurntSushi/toml"
 )
 
 // Info describes a model. Fields that nobody has told are zero.
@@ -33,11 +32,15 @@ type Price struct {
 // Known describes models beside the table, by preset:model. From of the Info of "" is the preset of bare names.
 type Known map[string]Info
 
-//go:embed models.toml
-var modelsTable string
+// modelsTable has what is known of models, each with the day and the source. Prices are the dearer of two sources. What
+// is left out nobody has told. Where the price rises with the length of a request, the window ends there. OpenRouter's
+// price depends on the host that it chooses.
+//
+//go:embed models.json
+var modelsTable []byte
 
 var table = sync.OnceValue(func() (k Known) {
-	if err := toml.Unmarshal([]byte(modelsTable), &k); err != nil {
+	if err := json.Unmarshal(modelsTable, &k); err != nil {
 		panic(err) // it is part of the program
 	}
 	return k
