@@ -47,12 +47,13 @@ var load = sync.OnceValue(func() []*rule {
 	if err := json.Unmarshal(made, &all); err != nil {
 		panic(err) // of an embedded file
 	}
+	all.Allowlist.prepare()
 	for _, r := range all.Rules {
 		r.expression = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.Regex) })
-		r.Allowlists = append(r.Allowlists, all.Allowlist)
 		for i := range r.Allowlists {
 			r.Allowlists[i].prepare()
 		}
+		r.Allowlists = append(r.Allowlists, all.Allowlist)
 	}
 	return all.Rules
 })
