@@ -3,11 +3,13 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"lethe/agent/hook"
 	"lethe/agent/llm"
 	"lethe/agent/status"
+	"lethe/agent/work"
 	"lethe/blobs"
 )
 
@@ -23,7 +25,7 @@ func (c *caller) examine(ctx context.Context, got *thought) (verdict hook.Verdic
 	}
 	text := blobs.Unescape(spoken(got.reply))
 	verdict.Why = c.cfg.Gate.Fits(text)
-	for _, ask := range []func(context.Context, string) (hook.Verdict, bool, error){c.check, c.hooksOnReply} {
+	for _, ask := range []func(context.Context, string) (hook.Verdict, bool, error){c.check, c.checkSteps, c.hooksOnReply} {
 		if verdict.Why != "" {
 			return verdict, nil
 		}
@@ -37,6 +39,7 @@ func (c *caller) examine(ctx context.Context, got *thought) (verdict hook.Verdic
 			}
 			return said, &llm.Error{Kind: llm.Canceled}
 		}
+		said.Passed = append(verdict.Passed, said.Passed...)
 		verdict = said
 	}
 	return verdict, nil
@@ -44,10 +47,56 @@ func (c *caller) examine(ctx context.Context, got *thought) (verdict hook.Verdic
 
 // check runs the check of the gate on a final answer, if there is one.
 func (c *caller) check(ctx context.Context, text string) (verdict hook.Verdict, stopped bool, err error) {
-	check := c.cfg.Gate.Check
-	if check == "" {
+	if c.cfg.Gate.Check == "" {
 		return verdict, false, nil
 	}
+	return c.runCheck(ctx, c.cfg.Gate.Check, text)
+}
+
+// checkSteps runs the check of each step that stands as done in a plan, and has not passed as it stands. A step that
+// does not pass is open again.
+func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict, stopped bool, err error) {
+	plans, err := work.Read(c.Tools.Workspace)
+	if err != nil {
+		c.Log.Warn("a plan is not checked", "error", err)
+	}
+	failed := false
+	for _, plan := range plans {
+		var open []int
+		for n, step := range plan.Steps {
+			if !step.Claimed() || slices.Contains(c.State.Passed, step.Digest) {
+				continue
+			}
+			said, stopped, err := c.runCheck(ctx, step.Check, "")
+			if stopped || err != nil {
+				return verdict, stopped, err
+			}
+			if said.Why == "" {
+				verdict.Passed = append(verdict.Passed, step.Digest)
+				continue
+			}
+			verdict.Why += fmt.Sprintf("%s/%s has step %q as done, but %s\n", work.Dir, plan.Name, step.What, said.Why)
+			if !said.Broken {
+				open = append(open, n)
+			}
+		}
+		if len(open) == 0 {
+			continue
+		}
+		failed = true
+		if err := plan.Reopen(c.Tools.Workspace, open...); err != nil {
+			c.Log.Warn("a step whose check failed stays as it is", "plan", plan.Name, "error", err)
+		}
+	}
+	if failed {
+		verdict.Why += "What did not pass is open again in the plan."
+	}
+	verdict.Broken = verdict.Why != "" && !failed
+	return verdict, false, nil
+}
+
+// runCheck runs a check as BASH runs a command, with text as its standard input.
+func (c *caller) runCheck(ctx context.Context, check, text string) (verdict hook.Verdict, stopped bool, err error) {
 	c.Show(status.Acting, "check")
 	var why string
 	var ran bool

@@ -135,6 +135,7 @@ func (a *Agent) recordReply(ctx context.Context, got thought, verdict hook.Verdi
 	turn, answer := a.view.State.Turn+1, answerOf(got.reply)
 	reply := event.Reply{
 		Turn: turn, Model: got.reply.Model, Tokens: got.cost, Weight: int64(got.weight), Finish: got.reply.Finish,
+		Passed: verdict.Passed,
 	}
 	var behind []part.Record
 	if len(answer.Calls) > 0 {

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"lethe/blobs"
@@ -27,6 +28,10 @@ func (s *State) reply(reply event.Reply, from source) error {
 	}
 	s.Owes, s.Cut, s.Told, s.Overflows = false, 0, "", 0
 	s.Steps++
+	if len(reply.Passed) > 0 {
+		passed := slices.Concat(s.Passed, reply.Passed)
+		s.Passed = passed[max(0, len(passed)-mostPassed):]
+	}
 	if len(entry.Calls) > 0 {
 		return nil
 	}

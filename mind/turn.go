@@ -55,7 +55,11 @@ type Tally struct {
 	Repeats   int    `json:"repeats,omitempty"`   // times that LastCall came in a row
 	// Refusals are the digests of this turn's final answers that were refused.
 	Refusals []string `json:"refusals,omitempty"`
+	// Passed are the digests of steps of plans whose checks have passed, newest last, at most mostPassed.
+	Passed []string `json:"passed,omitempty"`
 }
+
+const mostPassed = 1000
 
 // newTurn starts the bounds of a turn anew.
 func (t *Tally) newTurn() { t.Steps, t.Cut = 0, 0 }

@@ -79,8 +79,9 @@ const maxRefusals = 3
 
 // Verdict judges a final answer.
 type Verdict struct {
-	Why    string // it does not pass; "" when it does
-	Broken bool   // the check could not be run, which no answer mends
+	Why    string   // it does not pass; "" when it does
+	Broken bool     // the check could not be run, which no answer mends
+	Passed []string // digests of steps of plans whose checks have passed
 }
 
 // Refuses reports whether an answer is refused: a turn refuses no answer twice, and

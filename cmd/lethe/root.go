@@ -84,7 +84,7 @@ func addCommands(root *cobra.Command, app *cli.App) {
 		newAgentsCommand(app), newBridgesCommand(app), newBudgetCommand(app), newCatCommand(app), newCheckCommand(app),
 		newContextCommand(app), newDoctorCommand(app), newJobsCommand(app), newLifeCommand(app), newModelCommand(app),
 		newModelsCommand(app), newQuestionsCommand(app), newRecallCommand(app), newRoomsCommand(app),
-		newTriggersCommand(app), newVersionCommand(app))
+		newTriggersCommand(app), newVersionCommand(app), newWorkCommand(app))
 	addGroup(root, "Run",
 		newBridgeCommand(app), newCleanCommand(app), newFireCommand(app), newHireCommand(app), newInitCommand(app),
 		newRmCommand(app), newEraseCommand(app),

@@ -184,8 +184,9 @@ type Reply struct {
 	Weight int64  `life:"weight"` // the request's weighted characters
 	Finish string `life:"finish"` // the provider's reason to end
 	Posting
-	Refused bool   `life:"refused=yes"` // it is posted nowhere, and the turn goes on
-	Caveat  string `life:"caveat,opt"`  // a text that the posted line adds
+	Refused bool     `life:"refused=yes"` // it is posted nowhere, and the turn goes on
+	Caveat  string   `life:"caveat,opt"`  // a text that the posted line adds
+	Passed  []string `life:"passed,opt"`  // digests of steps of plans whose checks have passed
 }
 
 // Call records that a tool is about to run.

@@ -1,0 +1,199 @@
+// Package work reads plans: the files work/NAME.md of a workspace. docs/agents.md#plans has the form. A model writes them,
+// and the daemon holds each step that stands as done against its check.
+package work
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/zeebo/blake3"
+
+	"lethe/internal/durable"
+)
+
+// Dir is the directory of the plans in a workspace.
+const Dir = "work"
+
+// What is larger is an error: bytes of a plan, plans, and bytes of a file that a step names.
+const (
+	mostText  = 256 << 10
+	mostPlans = 100
+	mostFile  = 64 << 20
+)
+
+// Plan is a plan as its file has it.
+type Plan struct {
+	Name  string // of the file, without its directory
+	Goal  string
+	Steps []Step
+	text  []byte
+}
+
+// Step is a step of a plan.
+type Step struct {
+	Mark   string // "x" done, " " open, "?" asked, ">" with a worker, "!" failed
+	What   string // with its number
+	Check  string // the command of its check; "" where it is not in backticks: somebody has to look
+	Digest string // of all that its check is about: the step without its mark, and its files; 16 hex digits
+	at     int    // where its mark is in the text; the end of a plan has that of the last step
+}
+
+// Claimed reports whether the step stands as done, and has a command that can show it.
+func (s Step) Claimed() bool { return s.Mark == "x" && s.Check != "" }
+
+var (
+	stepLine = regexp.MustCompile(`(?m)^- \[([ x?>!])\] (.*?)\r?$`)
+	goalLine = regexp.MustCompile(`(?m)^# Goal: *(.*?)\r?$`)
+	endLine  = regexp.MustCompile(`(?m)^done when: *(.*?)\r?$`)
+)
+
+// Read returns the plans of a workspace by name, and an error for each that cannot be read. No link leads out of the
+// workspace.
+func Read(workspace string) (plans []Plan, err error) {
+	root, err := os.OpenRoot(workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	files, err := fs.ReadDir(root.FS(), Dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".md") {
+			continue
+		}
+		if len(plans) == mostPlans {
+			return plans, errors.Join(err, fmt.Errorf("%s has more than %d plans: move those that are done", Dir, mostPlans))
+		}
+		plan, problem := read(root, file.Name())
+		if problem != nil {
+			err = errors.Join(err, fmt.Errorf("read plan %s: %w", file.Name(), problem))
+			continue
+		}
+		plans = append(plans, plan)
+	}
+	return plans, err
+}
+
+func read(root *os.Root, name string) (Plan, error) {
+	var text bytes.Buffer
+	if err := load(root, path.Join(Dir, name), mostText, &text); err != nil {
+		return Plan{}, err
+	}
+	plan := Plan{Name: name, text: text.Bytes()}
+	if goal := goalLine.FindSubmatch(plan.text); goal != nil {
+		plan.Goal = string(goal[1])
+	}
+	allDone, files := true, ""
+	for _, place := range stepLine.FindAllSubmatchIndex(plan.text, -1) {
+		line := string(plan.text[place[4]:place[5]])
+		fields := strings.Split(line, " · ")
+		step := Step{Mark: string(plan.text[place[2]:place[3]]), What: fields[0], at: place[2]}
+		names := ""
+		for _, field := range fields[1:] {
+			key, value, _ := strings.Cut(field, ":")
+			switch strings.TrimSpace(key) {
+			case "check":
+				step.Check = command(value)
+			case "files":
+				names = value
+			}
+		}
+		step.Digest = digest(root, name+"\n"+line, names)
+		plan.Steps = append(plan.Steps, step)
+		allDone = allDone && step.Mark == "x"
+		files += " " + names
+	}
+	if end := endLine.FindSubmatch(plan.text); end != nil && len(plan.Steps) > 0 {
+		last := Step{Mark: " ", What: "done when", Check: command(string(end[1])), at: plan.Steps[len(plan.Steps)-1].at}
+		if allDone {
+			last.Mark, last.Digest = "x", digest(root, name+"\n"+text.String(), files)
+		}
+		plan.Steps = append(plan.Steps, last)
+	}
+	return plan, nil
+}
+
+// command returns the text between backticks, or "".
+func command(value string) string {
+	value = strings.TrimSpace(value)
+	if len(value) > 2 && value[0] == '`' && value[len(value)-1] == '`' {
+		return value[1 : len(value)-1]
+	}
+	return ""
+}
+
+// digest returns the digest of a text and of files, by their names in a line.
+func digest(root *os.Root, about, files string) string {
+	hash := blake3.New()
+	_, _ = hash.WriteString(about)
+	for _, file := range strings.Fields(files) {
+		if err := load(root, strings.Trim(file, ",`"), mostFile, hash); err != nil {
+			_, _ = hash.WriteString(err.Error())
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil))[:16]
+}
+
+func load(root *os.Root, name string, most int64, into io.Writer) error {
+	file, err := root.OpenFile(path.Clean(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is no regular file")
+	}
+	n, err := io.Copy(into, io.LimitReader(file, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	return err
+}
+
+// Reopen makes steps open again, by their indexes. A file that was changed since it was read stays as it is.
+func (p Plan) Reopen(workspace string, steps ...int) error {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	dir, err := root.OpenRoot(Dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	info, err := dir.Lstat(p.Name)
+	if err != nil {
+		return err
+	}
+	var now bytes.Buffer
+	if err := load(dir, p.Name, mostText, &now); err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() || !bytes.Equal(now.Bytes(), p.text) {
+		return nil
+	}
+	text := bytes.Clone(p.text)
+	for _, n := range steps {
+		text[p.Steps[n].at] = ' '
+	}
+	return durable.WriteFileIn(dir, p.Name, text, info.Mode().Perm())
+}

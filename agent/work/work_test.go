@@ -1,0 +1,120 @@
+package work_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lethe/agent/work"
+	"lethe/internal/test/lethetest"
+)
+
+const plan = `# Goal: the blog is on the new server (ann, dev, 2026-11-20)
+done when: ` + "`curl -fs https://blog.example.org`" + `
+bounds: until Friday
+
+- [x] 1 copy the pages · check: ` + "`diff -r old new`" + ` · files: old.txt, new.txt
+- [ ] 2 move the name · check: ann looks · after 1
+- [?] 3 tell people · asked in dev: whom
+- [y] 4 no step
+ - [x] 5 none either
+`
+
+func at(t *testing.T, files map[string]string) string {
+	dir := t.TempDir()
+	for name, text := range files {
+		lethetest.Write(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+func read(t *testing.T, dir string) work.Plan {
+	t.Helper()
+	plans, err := work.Read(dir)
+	lethetest.Must(t, err)
+	if len(plans) != 1 {
+		t.Fatalf("%d plans", len(plans))
+	}
+	return plans[0]
+}
+
+func TestRead(t *testing.T) {
+	dir := at(t, map[string]string{"work/blog.md": plan, "work/notes.txt": "- [x] 1 none", "old.txt": "a"})
+	p := read(t, dir)
+	lethetest.Equal(t, "goal", p.Goal, "the blog is on the new server (ann, dev, 2026-11-20)")
+	var got []string
+	for _, s := range p.Steps {
+		got = append(got, s.Mark+s.What+"|"+s.Check)
+	}
+	lethetest.Equal(t, "steps", strings.Join(got, "\n"), "x1 copy the pages|diff -r old new\n 2 move the name|\n?3 tell people|\n"+
+		" done when|curl -fs https://blog.example.org")
+
+	// What the check is about changes the digest, the marks of other steps do not; a missing file counts as such.
+	was := p.Steps[0].Digest
+	for _, c := range []struct {
+		file, text string
+		same       bool
+	}{
+		{"work/blog.md", strings.Replace(plan, "- [ ] 2", "- [x] 2", 1), true},
+		{"work/blog.md", strings.Replace(plan, "diff -r", "true ||", 1), false},
+		{"work/blog.md", plan, true},
+		{"new.txt", "b", false},
+	} {
+		lethetest.Write(t, filepath.Join(dir, c.file), c.text)
+		if same := read(t, dir).Steps[0].Digest == was; same != c.same {
+			t.Errorf("%s: %q: the digest is the same: %v", c.file, c.text, same)
+		}
+	}
+
+	// The end of a plan is claimed when all of its steps are.
+	all := strings.NewReplacer("[ ]", "[x]", "[?]", "[x]").Replace(plan)
+	lethetest.Write(t, filepath.Join(dir, "work/blog.md"), all)
+	p = read(t, dir)
+	if end := p.Steps[3]; !end.Claimed() || end.Digest == "" {
+		t.Errorf("the end is %+v", end)
+	}
+}
+
+func TestReopen(t *testing.T) {
+	dir := at(t, map[string]string{"work/blog.md": strings.ReplaceAll(plan, "\n", "\r\n")})
+	name := filepath.Join(dir, "work/blog.md")
+	lethetest.Must(t, os.Chmod(name, 0o640))
+	p := read(t, dir)
+	lethetest.Must(t, p.Reopen(dir, 0, 3)) // the end of the plan opens its last step
+	open := strings.NewReplacer("\n", "\r\n", "[x] 1", "[ ] 1", "[?] 3", "[ ] 3").Replace(plan)
+	lethetest.Holds(t, name, open)
+	if info, _ := os.Stat(name); info.Mode().Perm() != 0o640 {
+		t.Errorf("its mode is %v", info.Mode())
+	}
+	lethetest.Must(t, p.Reopen(dir, 1)) // it was changed since it was read
+	lethetest.Holds(t, name, open)
+}
+
+// Nothing leads out of the workspace, blocks, or is read without an end; the other plans are read all the same.
+func TestStrangeFiles(t *testing.T) {
+	outside := at(t, map[string]string{"work/a.md": plan, "secret": "x"})
+	dir := at(t, map[string]string{"work/good.md": plan, "work/large.md": strings.Repeat("x", 300<<10)})
+	lethetest.Must(t, os.Symlink(filepath.Join(outside, "work/a.md"), filepath.Join(dir, "work/link.md")))
+	lethetest.Must(t, os.Mkdir(filepath.Join(dir, "work/dir.md"), 0o700))
+	plans, err := work.Read(dir)
+	if len(plans) != 1 || plans[0].Name != "good.md" {
+		t.Errorf("%d plans", len(plans))
+	}
+	for _, name := range []string{"large.md", "link.md", "dir.md"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not named: %v", name, err)
+		}
+	}
+
+	linked := t.TempDir()
+	lethetest.Must(t, os.Symlink(filepath.Join(outside, "work"), filepath.Join(linked, "work")))
+	if plans, err := work.Read(linked); len(plans) > 0 || err == nil {
+		t.Errorf("a link out of the workspace: %d plans, %v", len(plans), err)
+	}
+	for _, none := range []string{t.TempDir(), filepath.Join(dir, "missing"), at(t, map[string]string{"work": "a file"})} {
+		if plans, err := work.Read(none); len(plans) > 0 || err != nil {
+			t.Errorf("%s: %d plans, %v", none, len(plans), err)
+		}
+	}
+}

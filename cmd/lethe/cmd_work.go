@@ -1,0 +1,22 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent/home"
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/working"
+)
+
+func newWorkCommand(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "work [NAME]",
+		Short: "List the plans of an identity, and which of their steps have passed their checks",
+		Args:  cli.MaximumArgs(1),
+		RunE: app.ReadingIdentity(always, func(_ context.Context, id home.Identity, _ []string) error {
+			return working.Show(app, id)
+		}),
+	}
+}
