@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -49,12 +48,6 @@ type Step struct {
 
 // Claimed reports whether the step stands as done, and has a command that can show it.
 func (s Step) Claimed() bool { return s.Mark == "x" && s.Check != "" }
-
-var (
-	stepLine = regexp.MustCompile(`(?m)^- \[([ x?>!])\] (.*?)\r?$`)
-	goalLine = regexp.MustCompile(`(?m)^# Goal: *(.*?)\r?$`)
-	endLine  = regexp.MustCompile(`(?m)^done when: *(.*?)\r?$`)
-)
 
 // Read returns the plans of a workspace by name, and an error for each that cannot be read. No link leads out of the
 // workspace.
@@ -94,37 +87,51 @@ func read(root *os.Root, name string) (Plan, error) {
 		return Plan{}, err
 	}
 	plan := Plan{Name: name, text: text.Bytes()}
-	if goal := goalLine.FindSubmatch(plan.text); goal != nil {
-		plan.Goal = string(goal[1])
-	}
-	allDone, files := true, ""
-	for _, place := range stepLine.FindAllSubmatchIndex(plan.text, -1) {
-		line := string(plan.text[place[4]:place[5]])
-		fields := strings.Split(line, " · ")
-		step := Step{Mark: string(plan.text[place[2]:place[3]]), What: fields[0], at: place[2]}
-		names := ""
-		for _, field := range fields[1:] {
-			key, value, _ := strings.Cut(field, ":")
-			switch strings.TrimSpace(key) {
-			case "check":
-				step.Check = command(value)
-			case "files":
-				names = value
-			}
+	end, files, allDone, at := "", "", true, 0
+	for whole := range strings.Lines(text.String()) {
+		line := strings.TrimRight(whole, "\r\n")
+		if goal, is := strings.CutPrefix(line, "# Goal:"); is {
+			plan.Goal = strings.TrimSpace(goal)
+		} else if check, is := strings.CutPrefix(line, "done when:"); is {
+			end = check
+		} else if isStep(line) {
+			step, names := stepOf(line[len("- [x] "):])
+			step.Mark, step.at = line[3:4], at+3
+			step.Digest = digest(root, name+line[4:], names)
+			plan.Steps = append(plan.Steps, step)
+			allDone = allDone && step.Mark == "x"
+			files += " " + names
 		}
-		step.Digest = digest(root, name+"\n"+line, names)
-		plan.Steps = append(plan.Steps, step)
-		allDone = allDone && step.Mark == "x"
-		files += " " + names
+		at += len(whole)
 	}
-	if end := endLine.FindSubmatch(plan.text); end != nil && len(plan.Steps) > 0 {
-		last := Step{Mark: " ", What: "done when", Check: command(string(end[1])), at: plan.Steps[len(plan.Steps)-1].at}
+	if end != "" && len(plan.Steps) > 0 {
+		last := Step{Mark: " ", What: "done when", Check: command(end), at: plan.Steps[len(plan.Steps)-1].at}
 		if allDone {
-			last.Mark, last.Digest = "x", digest(root, name+"\n"+text.String(), files)
+			last.Mark, last.Digest = "x", digest(root, name+text.String(), files)
 		}
 		plan.Steps = append(plan.Steps, last)
 	}
 	return plan, nil
+}
+
+func isStep(line string) bool {
+	return len(line) > 6 && line[:3] == "- [" && strings.Contains("x ?>!", line[3:4]) && line[4:6] == "] "
+}
+
+// stepOf reads what stands behind the mark of a step: its check, and the names of its files.
+func stepOf(text string) (step Step, files string) {
+	fields := strings.Split(text, " · ")
+	step.What = fields[0]
+	for _, field := range fields[1:] {
+		key, value, _ := strings.Cut(field, ":")
+		switch strings.TrimSpace(key) {
+		case "check":
+			step.Check = command(value)
+		case "files":
+			files = value
+		}
+	}
+	return step, files
 }
 
 // command returns the text between backticks, or "".
