@@ -191,16 +191,15 @@ func (p Plan) Reopen(workspace string, steps ...int) error {
 	if err != nil {
 		return err
 	}
-	var now bytes.Buffer
-	if err := load(dir, p.Name, mostText, &now); err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() || !bytes.Equal(now.Bytes(), p.text) {
-		return nil
-	}
 	text := bytes.Clone(p.text)
 	for _, n := range steps {
 		text[p.Steps[n].at] = ' '
 	}
-	return durable.WriteFileIn(dir, p.Name, text, info.Mode().Perm())
+	isAsRead := func(there fs.FileInfo, name string) bool {
+		var now bytes.Buffer
+		err := load(dir, name, mostText, &now)
+		return err == nil && there.Mode().IsRegular() && bytes.Equal(now.Bytes(), p.text)
+	}
+	_, err = durable.SwapIn(dir, p.Name, text, info.Mode().Perm(), isAsRead)
+	return err
 }
