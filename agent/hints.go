@@ -51,6 +51,7 @@ func (t *thinker) hintIfDue(ctx context.Context) error {
 	}
 	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
 	recall.NewerFirst(hits, t.State.Overtaken)
+	lookup.MarkChanged(ctx, t.Tools, t.Store, hits)
 	return t.Hint(why, hits)
 }
 

@@ -191,6 +191,7 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 		remark += " Looked for as well: " + strings.Join(found.Near, "; ") + "."
 	}
 	recall.NewerFirst(found.Hits, k.Overtaken)
+	MarkChanged(ctx, b.Tools, b.Store, found.Hits)
 	for _, h := range found.Hits {
 		where := ""
 		if len(h.Rooms) > 0 {

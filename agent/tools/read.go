@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"lethe/agent/tools/document"
 	"lethe/internal/secret/shape"
+	"lethe/mind"
 )
 
 const (
@@ -55,6 +57,27 @@ func (s *Set) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 		r.Saw = *saw
 	}
 	return r, err
+}
+
+// StillReads reports whether READ_FILE with these arguments would show the lines of a result again, and the same size.
+// It is true for what is outside of the workspace, and for a result without lines.
+func (s *Set) StillReads(ctx context.Context, args, result string) bool {
+	var a readArgs
+	_ = json.Unmarshal([]byte(args), &a)
+	p, err := s.resolve(a.Path)
+	_, isRef := refOf(a.Path)
+	head, lines, _ := strings.Cut(result, "\n")
+	_, size, tells := strings.Cut(head, " of ")
+	inWorkspace := err == nil && p.own == "" && !isRef && !strings.HasPrefix(a.Path, "rooms/")
+	if !inWorkspace || !tells {
+		return true
+	}
+	size, _, _ = strings.Cut(strings.TrimSuffix(size, "]"), ";")
+	lines, _, _ = strings.Cut(strings.TrimRight(lines, "\n"), "…[line ")
+	now, err := s.read(ctx, Call{}, a)
+	head, shown, _ := strings.Cut(mind.Result(now.Body), "\n")
+	isSame := err == nil && strings.Contains(head, " of "+size) && strings.HasPrefix(shown, lines)
+	return isSame || ctx.Err() != nil
 }
 
 // render shows the asked part of a file, or describes a file that is not text.
