@@ -61,6 +61,9 @@ func (c Cursor) SameFile(other Cursor) bool { return c.Inode == other.Inode || c
 // Since returns the lines of the room at path behind a mark that begin before an offset. It returns nil if
 // the room has been replaced since, or cannot be read.
 func Since(path string, mark Mark, before int64) (lines []Line) {
+	if before <= mark.From { // as after most posts
+		return nil
+	}
 	if end, err := End(path); err != nil || end.Inode != mark.Inode {
 		return nil
 	}

@@ -143,3 +143,18 @@ func TestRules(t *testing.T) {
 		}
 	}
 }
+
+// What this program writes often is searched by no rule.
+func TestOwnTextsHitNoRule(t *testing.T) {
+	hash := strings.Repeat("740adaebd03a0927", 4)
+	text := `{"name":"ada","self":"` + hash + `","since":"2026-11-29T03:12:31.33121288Z","context_tokens":19457,"cost_usd":0}`
+	for _, part := range parts(text) {
+		for rule := range hits(text, part) {
+			t.Errorf("%s by %q", rule.ID, rule.Keywords)
+		}
+	}
+	key := "ext_k3v9x2.a1b2.acc_" + "q8w7e6r5t4y3.u2i1o0p9a8s7d6f5g4h3j2k1l0z9x8c7"
+	if text, found := Strike("the key is " + key + "."); len(found) != 1 || strings.Contains(text, key) {
+		t.Errorf("%s, %v", text, found)
+	}
+}
