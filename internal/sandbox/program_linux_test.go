@@ -31,14 +31,23 @@ func TestMemoryOfCommandsGoesFirst(t *testing.T) {
 	})
 }
 
-// A command begins with the signals and the open files that its caller was given, not with those of the supervisor.
+// A command begins with the signals and the open files that its caller was given, not with those of the supervisor. The
+// shell that is asked for the open files learns no secret.
 func TestBeginsAsAnyProgram(t *testing.T) {
+	bin := lethetest.Dir(t)
+	asked := filepath.Join(bin, "asked")
+	lethetest.Write(t, filepath.Join(bin, "sh"), "#!/bin/bash\nenv >> "+asked+"\nexec /bin/sh \"$@\"\n")
+	lethetest.Must(t, os.Chmod(filepath.Join(bin, "sh"), 0o700))
 	for mode := range modes {
 		home := filepath.Join(lethetest.Dir(t), "home")
 		caller := exec.Command("bash", "-c", `trap '' HUP PIPE USR1; ulimit -Sn 777; exec "$@"`, "-", executable(t),
 			"act-as", "caller", home, mode, "grep Sig[BI] /proc/self/status; ulimit -Sn; echo $(ulimit -Hn)")
+		caller.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LETHE_TEST_SECRET=s3cr3t")
 		out, err := caller.CombinedOutput()
 		lethetest.Must(t, err)
+		if env := lethetest.Read(t, asked); env == "" || strings.Contains(env, "SECRET") {
+			t.Errorf("the shell got %q", env)
+		}
 		const blank = ":\t0000000000000000\n"
 		hard, err := exec.Command("bash", "-c", "ulimit -Hn").Output()
 		lethetest.Must(t, err)

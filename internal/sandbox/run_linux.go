@@ -129,7 +129,9 @@ func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
 // the old one to itself, and restores it in programs that it starts.
 var openFiles = sync.OnceValue(func() (limit syscall.Rlimit) {
 	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
-	soft, _ := exec.Command("sh", "-c", "ulimit -Sn").Output()
+	ask := exec.Command("sh", "-c", "ulimit -Sn")
+	ask.Env = []string{} // the secrets in this process's are nobody else's
+	soft, _ := ask.Output()
 	_, _ = fmt.Sscan(string(soft), &limit.Cur) // it has not been raised if it is "unlimited"
 	return limit
 })
