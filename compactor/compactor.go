@@ -137,8 +137,8 @@ type Fade struct {
 	Relevance int    // 1 to 9
 	Gist      string // "" while it has no summary, and stays
 	Summary   string // escaped
-	// Mechanical says that no model made it.
-	Mechanical bool
+	// Mechanical says that no model made it, and Garbage that one was asked in vain.
+	Mechanical, Garbage bool
 
 	pins   []mind.Pin
 	over   []string // pinned sentences that are kept or withdrawn by now, as the model wrote them

@@ -100,6 +100,21 @@ func Plan(state *mind.State, in Input) (job Job, ok bool) {
 	return job, true
 }
 
+// Apart is the job of summarising texts that are no part of the life, each in a request of its own. Its fades have their
+// numbers, from 1.
+func Apart(in Input, params mind.Params, texts []string) Job {
+	in.Settings.Alone, in.Settings.Target = true, 0
+	job := Job{in: in, request: mind.State{Stable: mind.Stable{System: apart, Params: params}}, fixed: params.MaxTokens}
+	for i, text := range texts {
+		entry := &mind.Entry{N: i + 1, Kind: mind.Note, Text: text}
+		job.request.Live = append(job.request.Live, entry)
+		job.runs = append(job.runs, []unit{unitOf(entry, in.Meter, params)})
+	}
+	return job
+}
+
+const apart = "You write notes about a talk that others had, a person and another assistant. You had no part in it."
+
 // render renders the frozen request.
 func (j Job) render() Job {
 	j.messages = j.request.Messages(j.in.Tail)

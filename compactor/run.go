@@ -174,7 +174,9 @@ func (w *worker) summarise(ctx context.Context, before Fade) Fade {
 	defer w.mu.Unlock()
 	w.asked++
 	if err != nil {
-		return w.unasked(before)
+		made := w.unasked(before)
+		made.Garbage = errors.Is(err, ErrGarbage)
+		return made
 	}
 	w.made++
 	fade.stays = before.stays

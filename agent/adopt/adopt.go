@@ -127,10 +127,9 @@ type Options struct {
 	Since time.Time
 	// Known reports whether an earlier run has taken the entry with a key.
 	Known func(key uint64) bool
-	// Elsewhere reports whether an earlier run has taken a session from another file.
-	Elsewhere func(session, file string) bool
-	// Parent returns the session that one of an earlier run was forked from, or "".
-	Parent func(id string) string
+	// Past returns the first file from which an earlier run has taken a session, and the session that this was forked
+	// from; "" if unknown.
+	Past func(id string) (file, parent string)
 	// Skip reports whether a piece is passed over, since it has not changed.
 	Skip func(Piece) bool
 	// Progress is called before each piece that is read, with the bytes read so far and those of all these pieces.
@@ -146,7 +145,7 @@ type Agent struct {
 	// Hint says how a person gets a store that lies nowhere by itself.
 	Hint string
 
-	dirs  []string  // of the store that are searched; all if it lacks each of them: a person may have named one
+	dirs  []string  // at the top of the store that are searched; all if it lacks each of them: a person may have named one
 	files []pattern // in the order in which they are read; the last that matches a path counts
 	// order sorts the pieces: parents before their forks. It may drop some.
 	order func(fs.FS, []Piece) []Piece
@@ -255,7 +254,9 @@ func (a *Agent) find(store fs.FS, skip func(Piece) bool) (all []Piece, err error
 		switch {
 		case err != nil && name == "." && !errors.Is(err, fs.ErrNotExist):
 			return err
-		case err != nil || entry.IsDir() && !isWhole && !a.leadsTo(name):
+		case err != nil:
+			return fs.SkipDir
+		case entry.IsDir() && name != "." && !isWhole && !slices.Contains(a.dirs, top(name)):
 			return fs.SkipDir
 		case !entry.Type().IsRegular():
 			return nil
@@ -281,11 +282,10 @@ func (a *Agent) find(store fs.FS, skip func(Piece) bool) (all []Piece, err error
 	return all, err
 }
 
-// leadsTo reports whether a directory is one that is searched, or above or below one.
-func (a *Agent) leadsTo(dir string) bool {
-	return dir == "." || slices.ContainsFunc(a.dirs, func(searched string) bool {
-		return strings.HasPrefix(searched+"/", dir+"/") || strings.HasPrefix(dir+"/", searched+"/")
-	})
+// top returns the first part of a path.
+func top(name string) string {
+	first, _, _ := strings.Cut(name, "/")
+	return first
 }
 
 // notes are the names of files that a person writes for an assistant; other files of memories are the assistant's.
@@ -314,14 +314,14 @@ func (s *Stream) prompts(piece Piece) {
 		line          int
 	}
 	var lost []prompt
-	isElsewhere := s.options.Elsewhere
 	s.records(piece.Path, as(func(r *record, p *prompt) {
 		p.SessionID = cmp.Or(p.SessionID, p.ThreadID)
 		p.Text, p.line = r.text(cmp.Or(p.Display, p.Text)), r.line
+		file, _ := s.past(p.SessionID)
 		switch {
 		case p.SessionID == "":
 			s.notUnderstood("prompt without a session")
-		case s.listed[p.SessionID], isElsewhere != nil && isElsewhere(p.SessionID, piece.Path):
+		case s.listed[p.SessionID], file != "" && file != piece.Path:
 			s.report.Doubled++
 		default:
 			lost = append(lost, *p)

@@ -6,10 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // claudeCode reads the projects of Claude Code (seen: 2.1.332). A session is a file; the order is the file's, since a
@@ -94,12 +92,10 @@ type claudeRow struct {
 }
 
 // passedRows are the rows of Claude Code in which nobody speaks, or that repeat what is said elsewhere.
-var passedRows = []string{
-	"agent-color", "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob", "api-request-shape",
-	"atis-latch", "attribution-snapshot", "content-replacement", "cost-state", "custom-title", "file-history-snapshot",
-	"last-prompt", "mode", "permission-mode", "pr-link", "progress", "queue-operation", "system", "tag",
-	"task-summary", "tools-used", "worktree-state",
-}
+var passedRows = strings.Fields(`
+	agent-color agent-name agent-setting ai-title api-request api-request-blob api-request-shape atis-latch
+	attribution-snapshot content-replacement cost-state custom-title file-history-snapshot last-prompt mode
+	permission-mode pr-link progress queue-operation system tag task-summary tools-used worktree-state`)
 
 // claudeFile reads one file. It holds the message that is being streamed.
 type claudeFile struct {
@@ -230,22 +226,21 @@ func (f *claudeFile) flush() {
 	f.held, f.message = nil, ""
 }
 
-var persisted = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^<persisted-output>.*?saved to: ([^\n]+)`)
-})
-
 // resultFile puts the whole text in the place of the beginning of a result whose rest stands in a file. The row has its
 // path on the machine that wrote it: only the last part counts, in tool-results beside the session.
 func (f *claudeFile) resultFile(row *claudeRow, entry *Entry) {
 	var told struct{ PersistedOutputPath string }
 	_ = json.Unmarshal(row.ToolUseResult, &told) // it may be a text
-	if found := persisted().FindStringSubmatch(entry.Text); found != nil && told.PersistedOutputPath == "" {
-		told.PersistedOutputPath = strings.TrimSpace(found[1])
+	_, rest, _ := strings.Cut(entry.Text, "saved to: ")
+	line, _, _ := strings.Cut(rest, "\n")
+	if !strings.HasPrefix(entry.Text, "<persisted-output>") {
+		line = ""
 	}
-	if told.PersistedOutputPath == "" {
+	place := cmp.Or(told.PersistedOutputPath, strings.TrimSpace(line))
+	if place == "" {
 		return
 	}
-	name := path.Base(strings.ReplaceAll(told.PersistedOutputPath, `\`, "/"))
+	name := path.Base(strings.ReplaceAll(place, `\`, "/"))
 	dir := strings.TrimSuffix(f.file, ".jsonl")
 	if f.session.Side {
 		dir = path.Dir(path.Dir(f.file))

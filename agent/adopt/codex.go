@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // codex reads the rollouts of Codex (seen: 0.171.0; history modes legacy and paginated, and the first ones without
@@ -24,12 +22,9 @@ var codex = Agent{
 	},
 	order: func(_ fs.FS, all []Piece) []Piece {
 		slices.SortStableFunc(all, func(a, b Piece) int {
-			if a.rank != b.rank || a.kind != sessions {
-				return a.rank - b.rank
-			}
 			plainFirst := len(path.Base(a.Path)) - len(path.Base(b.Path))
 			liveFirst := strings.Compare(b.Path, a.Path)
-			return cmp.Or(strings.Compare(stem(a.Path), stem(b.Path)), plainFirst, liveFirst)
+			return cmp.Or(a.rank-b.rank, strings.Compare(stem(a.Path), stem(b.Path)), plainFirst, liveFirst)
 		})
 		return slices.CompactFunc(all, func(a, b Piece) bool {
 			return a.kind == sessions && b.kind == sessions && stem(a.Path) == stem(b.Path)
@@ -102,13 +97,10 @@ func readCodex(out *Stream, piece Piece) {
 	out.records(piece.Path, as(file.row))
 }
 
-var threadID = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-})
-
-// threadOf returns the id in the name of a rollout.
+// threadOf returns the id at the end of a rollout's name.
 func threadOf(name string) string {
-	return cmp.Or(threadID().FindString(name), stem(name))
+	base := stem(name)
+	return base[max(0, len(base)-len("01a21fb4-a7de-78e2-99ff-b65a6b37ef11")):]
 }
 
 func (f *codexFile) row(r *record, row *codexRow) {
@@ -210,10 +202,11 @@ func (f *codexFile) thread(meta codexMeta) {
 // rootOf returns the first one of the forks that led to a thread.
 func (f *codexFile) rootOf(id string) string {
 	for range 100 { // a circle ends
-		if root := f.roots[id]; root != "" || f.options.Parent == nil || f.options.Parent(id) == "" {
+		_, parent := f.past(id)
+		if root := f.roots[id]; root != "" || parent == "" {
 			return cmp.Or(root, id)
 		}
-		id = f.options.Parent(id)
+		id = parent
 	}
 	return id
 }

@@ -7,10 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // chatGPT reads the export of ChatGPT: arrays of conversations, each a tree of which the branch of its current node
@@ -154,24 +152,24 @@ func (r *record) gptMessage(m *gptMessage) {
 func (s *Stream) asset(pointer string) Entry {
 	_, id, _ := strings.Cut(pointer, "://")
 	if s.assets == nil {
-		s.assets = map[string]string{}
 		_ = fs.WalkDir(s.store, ".", func(name string, entry fs.DirEntry, err error) error {
-			found := assetID().FindString(path.Base(name))
-			if err == nil && found != "" && entry.Type().IsRegular() {
-				s.assets[found] = name
+			if err == nil && strings.HasPrefix(path.Base(name), "file") {
+				s.assets = append(s.assets, name)
 			}
 			return nil // what cannot be listed is missed where it is named
 		})
 	}
-	name := s.assets[id]
-	data, err := s.whole(s.store, name)
-	if err != nil {
+	i := slices.IndexFunc(s.assets, func(name string) bool { return strings.HasPrefix(path.Base(name), id) })
+	if id == "" || i < 0 {
 		s.notUnderstood("file that the export lacks")
+		return Entry{}
 	}
-	return Entry{Kind: Said, Media: media("", path.Base(name), data)}
+	data, err := s.whole(s.store, s.assets[i])
+	if err != nil {
+		s.notUnderstood(plainError(err))
+	}
+	return Entry{Kind: Said, Media: media("", path.Base(s.assets[i]), data)}
 }
-
-var assetID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^file[-_][0-9A-Za-z]+`) })
 
 type claudeConversation struct {
 	UUID      string

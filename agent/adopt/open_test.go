@@ -41,7 +41,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := shelf.Look(context.Background(), adopt.Find(agent), store, adopt.Options{})
+		report, err := (*shelf.Shelf)(nil).Take(context.Background(), adopt.Find(agent), store, adopt.Options{})
 		if err != nil || report.Files != 1 || report.Entries != 1 || len(report.Unknown) > 0 {
 			t.Errorf("%s: %v %+v", agent, err, report)
 		}

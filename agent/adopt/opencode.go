@@ -13,7 +13,7 @@ import (
 // missed some. A fork is a copy with new ids and equal times.
 var openCode = Agent{
 	Name: "opencode", Title: "opencode", Roots: []string{"$XDG_DATA_HOME/opencode", ".local/share/opencode"},
-	dirs:  []string{"storage/session"},
+	dirs:  []string{"storage"},
 	files: []pattern{{`^storage/session/.*\.json$`, sessions}, {`^opencode\.db$`, database}},
 	order: func(_ fs.FS, all []Piece) []Piece {
 		slices.Reverse(all) // the ids of newer ones come first

@@ -36,7 +36,7 @@ type Stream struct {
 
 	seen     map[uint64]bool   // keys of entries
 	sessions map[string]bool   // that are counted
-	assets   map[string]string // of ChatGPT: names of files by their ids
+	assets   []string          // of ChatGPT: the files that pointers may name
 	roots    map[string]string // of Codex: the first one of a thread's forks
 	listed   map[string]bool   // ids of sessions that have a file: a list of prompts tells of the others
 }
@@ -48,6 +48,14 @@ func newStream(ctx context.Context, store fs.FS, sink Sink, options Options) *St
 		seen:   map[uint64]bool{}, sessions: map[string]bool{},
 		roots: map[string]string{}, listed: map[string]bool{},
 	}
+}
+
+// past is Options.Past.
+func (s *Stream) past(session string) (file, parent string) {
+	if s.options.Past == nil {
+		return "", ""
+	}
+	return s.options.Past(session)
 }
 
 func (s *Stream) begin(piece Piece) {
@@ -228,15 +236,32 @@ func voice(role string) Who {
 }
 
 // marks begin the texts that harnesses write as if a person had.
-var marks = []string{
-	"<system-reminder>", "<task-notification>", "<user-prompt-submit-hook>", "[Request interrupted",
-	"Caveat: The messages below",
-	"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-stdout>", "<bash-stderr>",
-	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>",
-	"<skills_instructions>", "<skill>", "<turn_aborted>", "<collaboration_mode>", "<subagent_notification>",
-	"<model_switch>", "<apps_instructions>", "<plugins_instructions>", "<session_context>", "[CONTEXT COMPACTION",
-	"[CONTEXT SUMMARY]",
-}
+var marks = strings.Split(`<system-reminder>
+<task-notification>
+<user-prompt-submit-hook>
+[Request interrupted
+Caveat: The messages below
+<command-name>
+<command-message>
+<command-args>
+<local-command-
+<bash-stdout>
+<bash-stderr>
+<environment_context>
+<user_instructions>
+# AGENTS.md instructions
+<permissions instructions>
+<skills_instructions>
+<skill>
+<turn_aborted>
+<collaboration_mode>
+<subagent_notification>
+<model_switch>
+<apps_instructions>
+<plugins_instructions>
+<session_context>
+[CONTEXT COMPACTION
+[CONTEXT SUMMARY]`, "\n")
 
 func isHarness(text string) bool {
 	return slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(text, mark) })

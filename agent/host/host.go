@@ -228,6 +228,9 @@ func (h *Host) rehearse() error {
 	return err
 }
 
+// Agent is an identity that is open.
+type Agent = agent.Agent
+
 // OpenAgent makes the running form of an identity.
 func (h *Host) OpenAgent(id home.Identity) (*agent.Agent, error) {
 	config, err := h.config(id)

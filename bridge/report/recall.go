@@ -47,15 +47,15 @@ func (s Search) query(now time.Time) (recall.Query, error) {
 		return sought, Invalid("kind is %q; it is one of %s", s.Kind, strings.Join(Kinds, ", "))
 	}
 	var err error
-	if sought.Since, err = moment("since", s.Since, now); err != nil {
+	if sought.Since, err = Moment("since", s.Since, now); err != nil {
 		return sought, err
 	}
-	sought.Until, err = moment("until", s.Until, now)
+	sought.Until, err = Moment("until", s.Until, now)
 	return sought, err
 }
 
-// moment reads a time: how long ago it was, a day, or a time of RFC 3339.
-func moment(what, text string, now time.Time) (time.Time, error) {
+// Moment reads a time: how long ago it was, a day, or a time of RFC 3339.
+func Moment(what, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -162,7 +162,7 @@ func ParseMoment(text string, now time.Time) (when home.Moment, err error) {
 	case strings.HasPrefix(of, "epoch"):
 		when.Epoch = &number
 	default:
-		if when.At, err = moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
+		if when.At, err = Moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
 			err = &InvalidError{fmt.Errorf("%q is no moment", text),
 				"it is now, e39, epoch 4, a label, 2026-05-01, 2026-05-01T12:00:00Z or 2h ago"}
 		}

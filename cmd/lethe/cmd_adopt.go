@@ -9,6 +9,7 @@ import (
 	"lethe/agent/adopt"
 	"lethe/cmd/lethe/adopting"
 	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/exit"
 )
 
 func newAdoptCommand(app *cli.App) *cobra.Command {
@@ -22,7 +23,7 @@ func newAdoptCommand(app *cli.App) *cobra.Command {
 		Short: "Make what other agents keep of their talks a past that an identity finds again",
 		Long: `Adopt lists what other agents keep on this machine: sessions, their span and size, and
 what it does not understand. With a SOURCE it makes that a part of an identity's past,
-faded: no model is asked. Again, it adopts what is new; what was erased stays away.
+faded: no model is asked, except for gists with --summarise. Again, it adopts what is new; what was erased stays away.
 The identity must not run; --watch waits until it has stopped, and goes on adopting, since
 other agents delete. With --dry-run nothing is written.
 
@@ -33,7 +34,17 @@ A SOURCE is the name of an agent, or NAME=PATH for a store elsewhere or an expor
   lethe adopt chatgpt=export.zip --dry-run       what was read, merged, doubled, not understood`,
 		Args: cli.MinimumArgs(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || options.DryRun {
+			modes := 0
+			for _, flag := range []string{"dry-run", "summarise", "watch"} {
+				if cmd.Flags().Changed(flag) {
+					modes++
+				}
+			}
+			lists := len(args) == 0 && !options.Summarise
+			switch {
+			case modes > 1:
+				return exit.Usagef("--dry-run, --summarise and --watch: leave out all but one of them")
+			case lists || options.DryRun:
 				return adopting.Look(cmd.Context(), app, options, args)
 			}
 			return app.WithHome(func(ctx context.Context, args []string) error {
@@ -45,6 +56,8 @@ A SOURCE is the name of an agent, or NAME=PATH for a store elsewhere or an expor
 	flags.StringVar(&options.As, "as", "", "the identity `NAME`; else the default one")
 	flags.StringVar(&options.Since, "since", "", "only what was said since this `DATE`: 2026-05-01")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "read the sources, and report")
+	flags.BoolVar(&options.Summarise, "summarise", false, "have a model write gists of what was adopted; it tells the price first")
+	flags.BoolVar(&options.Yes, "yes", false, "do not ask whether the price is right")
 	flags.DurationVar(&options.Watch, "watch", 0, "go on, with a pause of so much `TIME` between two runs; else 10m")
 	flags.Lookup("watch").NoOptDefVal = "10m"
 	return cmd

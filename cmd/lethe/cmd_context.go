@@ -130,7 +130,7 @@ func compact(ctx context.Context, app *cli.App, id home.Identity, before prompt.
 		app.Note("asked %s to compact; waiting", id.Name)
 		err = report.Compact(ctx, id, wish)
 	} else {
-		err = compactStopped(ctx, app, id, wish)
+		err = app.Opened(ctx, id, func(opened *host.Agent) error { return opened.Compact(ctx, wish) })
 	}
 	if err != nil {
 		return err
@@ -147,23 +147,5 @@ func compact(ctx context.Context, app *cli.App, id home.Identity, before prompt.
 		}
 		fmt.Fprintf(out, "%s: from about %d tokens to %d of %d; live entries: %d, before %d\n",
 			id.Name, before.Used(), after.Used(), after.Limit, after.Entries, before.Entries)
-	})
-}
-
-// compactStopped opens the identity as run would, without letting it hear.
-func compactStopped(ctx context.Context, app *cli.App, id home.Identity, wish string) error {
-	options := app.HostOptions(app.LogTo(app.Err))
-	options.Rehearse = !app.LivedOnline(id)
-	here, err := host.New(app.Home, app.Settings.Settings, options)
-	if err != nil {
-		return err
-	}
-	return here.Serving(ctx, func(ctx context.Context) error {
-		agent, err := here.OpenAgent(id)
-		if err != nil {
-			return err
-		}
-		defer agent.Close()
-		return agent.Compact(ctx, wish)
 	})
 }

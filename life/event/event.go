@@ -372,6 +372,8 @@ type Adopted struct {
 	Entries int       `life:"entries"`
 	Size    int64     `life:"size,opt"`    // of the file, in bytes, if all of it has been adopted
 	Changed time.Time `life:"changed,opt"` // the file's time then
+	// Relevance, 1 to 9, is in a later line about an original whose gist a model was asked for: the ref has it.
+	Relevance int `life:"rel,opt"`
 }
 
 // Shelved puts a list of what was adopted from agents into the prompt, in the place of earlier lists of these. Its last

@@ -3,7 +3,6 @@ package shelf
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -29,7 +28,7 @@ const (
 
 // intake is the sink of a Take. It makes originals of sessions.
 type intake struct {
-	*Shelf  // nil in a Look
+	*Shelf  // nil: nothing is laid down
 	agent   *adopt.Agent
 	taken   *Taken
 	session adopt.Session
@@ -45,17 +44,6 @@ type original struct {
 	from, to    time.Time
 	first       string // what a person said first, or else anybody
 	isPersons   bool
-}
-
-// read reads a store.
-func (in *intake) read(ctx context.Context, store *adopt.Store, options adopt.Options) (*Taken, error) {
-	options.Only = store.Only
-	report, err := adopt.Read(ctx, in.agent, store.FS, in, options)
-	if err == nil {
-		err = in.flush(nil)
-	}
-	in.taken.Report = report
-	return in.taken, err
 }
 
 // Session begins another original.
@@ -110,7 +98,10 @@ func (in *intake) write(entry adopt.Entry, at time.Time, text string) {
 	}
 	switch entry.Kind {
 	case adopt.Call, adopt.Result:
-		usual := map[adopt.Kind]adopt.Who{adopt.Call: adopt.Assistant, adopt.Result: adopt.Tool}[entry.Kind]
+		usual := adopt.Assistant
+		if entry.Kind == adopt.Result {
+			usual = adopt.Tool
+		}
 		who = word(cmp.Or(entry.Tool, in.tools[entry.Call], "-"))
 		in.tools[entry.Call] = entry.Tool
 		if entry.Who != usual {
@@ -212,7 +203,7 @@ func (in *intake) gist(now *original) string {
 	if in.past[session{in.agent.Name, in.session.ID}].parts > 0 {
 		head += ", continued"
 	}
-	tail := " … " + count(now.entries, "entr", "ies")
+	tail := " … " + count(now.entries, "entry", "entries")
 	first := []rune(blobs.Gist(shape.Text(cmp.Or(now.first, in.session.Title, in.session.ID))))
 	room := blobs.MaxGist - utf8.RuneCountInString(head+tail) - len(`: ""`)
 	if len(first) > room {

@@ -52,9 +52,6 @@ func (s *Shelf) sources() (all [][]string) {
 	return all
 }
 
-// month is what was adopted of an agent from a month.
-type month struct{ agent, name string }
-
 // list returns the record with the card of the months of agents, and the cards of those that have grown; none if they
 // are listed so already.
 func (s *Shelf) list(agents []string) (record journal.Record, err error) {
@@ -62,23 +59,32 @@ func (s *Shelf) list(agents []string) (record journal.Record, err error) {
 	if err != nil {
 		return record, err
 	}
-	months := map[month][]kept{}
+	months := map[string][]kept{}
 	var all []kept
+	var titles []string
+	for _, agent := range agents {
+		titles = append(titles, title(agent))
+	}
+	names := strings.Join(titles, ", ")
 	for _, part := range s.kept {
 		if !slices.Contains(agents, part.Agent) {
 			continue
+		}
+		if told := s.told[part.Hash]; told.Relevance > 0 {
+			part = told
 		}
 		name := "undated"
 		if !part.From.IsZero() {
 			name = part.From.UTC().Format("2006-01")
 		}
-		months[month{part.Agent, name}] = append(months[month{part.Agent, name}], part)
+		months[name] = append(months[name], part)
 		all = append(all, part)
 	}
 	var lines []string
-	for _, m := range slices.SortedFunc(maps.Keys(months), month.compare) {
-		parts := months[m]
-		ref := blobs.Ref{Gist: fmt.Sprintf("%s, %s: %s", title(m.agent), m.name, total(parts))}
+	for _, month := range slices.Sorted(maps.Keys(months)) {
+		parts := months[month]
+		together := sumOf(parts)
+		ref := blobs.Ref{Gist: fmt.Sprintf("%s, %s: %s", names, month, together)}
 		if ref.Hash = listed[ref.Gist]; ref.Hash == "" {
 			card, err := s.month(ref.Gist, parts)
 			if err != nil {
@@ -86,27 +92,20 @@ func (s *Shelf) list(agents []string) (record journal.Record, err error) {
 			}
 			ref.Hash, record.Stored = card.Short, append(record.Stored, card)
 		}
-		lines = append(lines, mind.Listing{Ref: ref, Source: m.agent, At: span(parts).To}.String())
+		lines = append(lines, mind.Listing{Ref: ref, Source: agents[0], At: together.to}.String())
 	}
 	if isListed && len(record.Stored) == 0 {
 		return journal.Record{}, nil
 	}
-	var titles []string
-	for _, agent := range agents {
-		titles = append(titles, title(agent))
-	}
-	gist := fmt.Sprintf("%s: %s", strings.Join(titles, ", "), total(all))
-	if days := span(all); !days.From.IsZero() {
-		gist += fmt.Sprintf(", %s to %s", days.From.UTC().Format(time.DateOnly), days.To.UTC().Format(time.DateOnly))
+	together := sumOf(all)
+	gist := fmt.Sprintf("%s: %s", names, together)
+	if !together.from.IsZero() {
+		gist += together.from.UTC().Format(", "+time.DateOnly) + together.to.UTC().Format(" to "+time.DateOnly)
 	}
 	card, err := s.card("months", gist, lines)
-	record.Event = event.Shelved{Agents: agents, Sessions: len(sessions(all))}
+	record.Event = event.Shelved{Agents: agents, Sessions: together.sessions}
 	record.Stored = append(record.Stored, card)
 	return record, err
-}
-
-func (m month) compare(other month) int {
-	return cmp.Or(cmp.Compare(m.name, other.name), cmp.Compare(m.agent, other.agent))
 }
 
 // listed returns the cards of months that the prompt's cards of agents list, by their gists. is is true if one of these
@@ -126,9 +125,12 @@ func (s *Shelf) listed(agents []string) (months map[string]string, is bool, err 
 	return months, is, nil
 }
 
-// month stores the card of a month.
+// month stores the card of a month. Originals that a model found to be small talk or dead ends come last.
 func (s *Shelf) month(gist string, parts []kept) (mind.Ref, error) {
-	slices.SortStableFunc(parts, func(a, b kept) int { return a.From.Compare(b.From) })
+	isMinor := map[int]int{1: 1, 2: 1} // by its relevance
+	slices.SortStableFunc(parts, func(a, b kept) int {
+		return cmp.Or(isMinor[a.Relevance]-isMinor[b.Relevance], a.From.Compare(b.From))
+	})
 	var lines []string
 	for _, part := range parts {
 		lines = append(lines, mind.Listing{Ref: part.Ref, Source: part.Agent, At: part.To}.String())
@@ -148,44 +150,44 @@ func title(agent string) string {
 	return agent
 }
 
-// sessions returns the sessions of parts.
-func sessions(parts []kept) map[session]bool {
-	all := map[session]bool{}
+// sum is what some parts have together.
+type sum struct {
+	sessions, entries, summarised int
+	from, to                      time.Time // of the entries; zero if unknown
+}
+
+func sumOf(parts []kept) (all sum) {
+	seen := map[session]bool{}
 	for _, part := range parts {
-		all[session{part.Agent, part.Session}] = true
+		seen[session{part.Agent, part.Session}] = true
+		all.entries += part.Entries
+		if part.Relevance > 0 {
+			all.summarised++
+		}
+		isEarlier := all.from.IsZero() || part.From.Before(all.from)
+		if isEarlier && !part.From.IsZero() {
+			all.from = part.From
+		}
+		if part.To.After(all.to) {
+			all.to = part.To
+		}
 	}
+	all.sessions = len(seen)
 	return all
 }
 
-// total counts the sessions and entries of parts. It grows with each part.
-func total(parts []kept) string {
-	entries := 0
-	for _, part := range parts {
-		entries += part.Entries
+// String counts what there is. It changes with each part, and with each that is summarised.
+func (s sum) String() string {
+	text := count(s.sessions, "session", "sessions") + ", " + count(s.entries, "entry", "entries")
+	if s.summarised > 0 {
+		text += fmt.Sprintf(", %d summarised", s.summarised)
 	}
-	return fmt.Sprintf("%s, %s", count(len(sessions(parts)), "session", "s"), count(entries, "entr", "ies"))
+	return text
 }
 
 func count(n int, one, many string) string {
-	switch {
-	case n != 1:
-		one += many
-	case many == "ies":
-		one += "y"
+	if n == 1 {
+		many = one
 	}
-	return fmt.Sprintf("%d %s", n, one)
-}
-
-// span returns the time from the first entry of parts to the last; zero if it is unknown.
-func span(parts []kept) (all event.Adopted) {
-	for _, part := range parts {
-		isEarlier := all.From.IsZero() || part.From.Before(all.From)
-		if isEarlier && !part.From.IsZero() {
-			all.From = part.From
-		}
-		if part.To.After(all.To) {
-			all.To = part.To
-		}
-	}
-	return all
+	return fmt.Sprintf("%d %s", n, many)
 }

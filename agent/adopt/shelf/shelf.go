@@ -5,8 +5,6 @@
 //	taken, err := shelf.Take(ctx, agent, store, adopt.Options{})
 //	err = shelf.Close()
 //
-// Look reads a store as Take does, and lays nothing down.
-//
 // A session, or a part of a long one, is one blob and one line of LIFE. A crash between two lines takes what came after
 // the first: the next Take goes on there, and takes nothing twice. Close lists what is new by months, for the prompt.
 package shelf
@@ -34,8 +32,10 @@ import (
 type Shelf struct {
 	*journal.Journal
 	kept     []kept
+	told     map[string]kept // those for whose gist a model was asked, by their hashes
 	past     map[session]past
-	files    map[session]stamp          // that were read to their ends
+	files    map[session]stamp // that were read to their ends
+	untold   []untold
 	keys     map[string]map[uint64]bool // of the entries of an agent; made when something new is read
 	erased   map[session]bool           // sessions that stay away
 	pictures map[blobs.Hash]mind.Ref    // of this run, by their bytes
@@ -56,6 +56,12 @@ type past struct {
 	file, parent string // the first file; the session that it was forked from
 }
 
+// untold is an original for whose gist a model is to be asked.
+type untold struct {
+	kept
+	original blobs.Hash
+}
+
 // session is a session or a file of an agent.
 type session struct{ agent, name string }
 
@@ -65,7 +71,7 @@ type stamp struct{ size, changed int64 }
 // Open reads from LIFE, and of a fork from those of its ancestors, what was adopted.
 func Open(j *journal.Journal) (*Shelf, error) {
 	s := &Shelf{
-		Journal: j, past: map[session]past{},
+		Journal: j, told: map[string]kept{}, past: map[session]past{},
 		files: map[session]stamp{}, keys: map[string]map[uint64]bool{}, erased: map[session]bool{},
 		pictures: map[blobs.Hash]mind.Ref{}, newest: j.State.LastBlob,
 	}
@@ -93,6 +99,10 @@ func (s *Shelf) read(path string, until time.Time) error {
 }
 
 func (s *Shelf) keep(adopted event.Adopted, ref blobs.Ref) {
+	if adopted.Relevance > 0 {
+		s.told[ref.Hash] = kept{adopted, ref}
+		return
+	}
 	s.kept = append(s.kept, kept{adopted, ref})
 	of := session{adopted.Agent, adopted.Session}
 	before := s.past[of]
@@ -115,27 +125,34 @@ type Taken struct {
 	Made []string `json:"-"`
 }
 
-// Take lays down what is new in a store. After an error what was taken stays; Close makes it count.
+// Take lays down what is new in a store. After an error what was taken stays; Close makes it count. Without a Shelf it
+// counts what a life without a past would take, and the secrets that it would strike out.
 func (s *Shelf) Take(
 	ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options,
 ) (*Taken, error) {
 	in := &intake{Shelf: s, agent: agent, taken: new(Taken), now: new(original)}
-	options.Known = func(key uint64) bool { return s.known(agent.Name)[key] }
-	options.Elsewhere = func(id, file string) bool {
-		first := s.past[session{agent.Name, id}].file
-		return first != "" && first != file
+	options.Only = store.Only
+	if s != nil {
+		s.knows(agent.Name, &options)
 	}
-	options.Parent = func(id string) string { return s.past[session{agent.Name, id}].parent }
-	options.Skip = func(piece adopt.Piece) bool {
-		return s.files[session{agent.Name, piece.Path}] == stamp{piece.Size, piece.Changed.Unix()}
+	report, err := adopt.Read(ctx, agent, store.FS, in, options)
+	if err == nil {
+		err = in.flush(nil)
 	}
-	return in.read(ctx, store, options)
+	in.taken.Report = report
+	return in.taken, err
 }
 
-// Look counts what a Take by a life without a past would read, and the secrets that it would strike out.
-func Look(ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options) (*Taken, error) {
-	in := &intake{agent: agent, taken: new(Taken), now: new(original)}
-	return in.read(ctx, store, options)
+// knows has a reading pass over what was taken before.
+func (s *Shelf) knows(agent string, options *adopt.Options) {
+	options.Known = func(key uint64) bool { return s.known(agent)[key] }
+	options.Past = func(id string) (file, parent string) {
+		of := s.past[session{agent, id}]
+		return of.file, of.parent
+	}
+	options.Skip = func(piece adopt.Piece) bool {
+		return s.files[session{agent, piece.Path}] == stamp{piece.Size, piece.Changed.Unix()}
+	}
 }
 
 // strike returns the text of an entry without its secrets, which it counts.

@@ -161,7 +161,7 @@ func TestSecretsAreStruck(t *testing.T) {
 	store, err := adopt.Open(w.dir)
 	lethetest.Must(t, err)
 	defer store.Close()
-	before, err := shelf.Look(t.Context(), adopt.Find("claude-code"), store, adopt.Options{})
+	before, err := (*shelf.Shelf)(nil).Take(t.Context(), adopt.Find("claude-code"), store, adopt.Options{})
 	lethetest.Must(t, err)
 	taken := w.adopt("claude-code", w.dir)
 	if before.Struck != 2 || !slices.Equal(before.Places, taken.Places) || before.Entries != taken.Entries {

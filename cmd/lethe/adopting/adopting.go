@@ -14,9 +14,12 @@ import (
 
 	"lethe/agent/adopt"
 	"lethe/agent/adopt/shelf"
+	"lethe/agent/budget"
 	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/agent/journal"
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
@@ -25,21 +28,11 @@ import (
 // Options are the flags of lethe adopt.
 type Options struct {
 	As     string // the name of an identity; "" for the default one
-	Since  string // a day
+	Since  string // as report.Moment reads it
 	DryRun bool
-	Watch  time.Duration // the pause between two runs, at least a second; 0 for one run
-}
-
-// since returns the time from which on entries count; zero for all.
-func (o Options) since() (time.Time, error) {
-	if o.Since == "" {
-		return time.Time{}, nil
-	}
-	since, err := time.ParseInLocation(time.DateOnly, o.Since, time.Local)
-	if err != nil {
-		return since, exit.Usagef("--since is %q; it is a day, like 2026-05-01", o.Since)
-	}
-	return since, nil
+	// Summarise has a model write gists of what was adopted; Yes does not ask whether its price is right.
+	Summarise, Yes bool
+	Watch          time.Duration // the pause between two runs, at least a second; 0 for one run
 }
 
 // Look reads sources, or whatever there is on this machine, and shows it.
@@ -48,18 +41,12 @@ func Look(ctx context.Context, app *cli.App, options Options, sources []string) 
 	if adopts && len(sources) == 0 {
 		return exit.Usagef("which one? Name a SOURCE: lethe adopt --help lists them")
 	}
-	if options.Watch > 0 {
-		return exit.Usagef("--watch adopts, and --dry-run does not: leave out one of them")
-	}
-	since, err := options.since()
+	since, err := report.Moment("since", options.Since, time.Now())
 	if err != nil {
 		return err
 	}
-	look := reading{App: app, since: since,
-		take: func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
-			return shelf.Look(ctx, agent, store, read)
-		}}
-	if err := look.all(sources); err != nil {
+	look := reading{App: app, since: since}
+	if err := look.all(ctx, sources); err != nil {
 		return err
 	}
 	return app.Show(look.findings, func(out io.Writer) {
@@ -80,7 +67,17 @@ func Run(ctx context.Context, app *cli.App, options Options, sources []string) e
 	if options.Watch > 0 {
 		return into.watch(ctx, options.Watch, sources)
 	}
-	run, err := into.adopt(ctx, sources)
+	run := &reading{App: app, findings: []finding{}}
+	if len(sources) > 0 {
+		run, err = into.adopt(ctx, sources)
+	}
+	if err == nil && options.Summarise {
+		err = app.Opened(ctx, into.id, func(opened *host.Agent) error {
+			return opened.SummariseAdopted(ctx, func(requests int, model string, tokens int, usd budget.USD) error {
+				return app.ConfirmPrice(requests, model, tokens, "about", usd, options.Yes)
+			})
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -101,7 +98,7 @@ type target struct {
 
 func find(app *cli.App, options Options) (into *target, err error) {
 	into = &target{App: app}
-	if into.since, err = options.since(); err != nil {
+	if into.since, err = report.Moment("since", options.Since, time.Now()); err != nil {
 		return nil, err
 	}
 	if into.id, err = app.Find(options.As); err != nil {
@@ -122,11 +119,8 @@ func (into *target) adopt(ctx context.Context, sources []string) (*reading, erro
 	if err != nil {
 		return nil, err
 	}
-	take := func(agent *adopt.Agent, store *adopt.Store, read adopt.Options) (*shelf.Taken, error) {
-		return laid.Take(ctx, agent, store, read)
-	}
-	run := &reading{App: into.App, since: into.since, take: take, uploads: into.Shared != nil && !into.quiet}
-	err = errors.Join(run.all(sources), laid.Close()) // what was taken before an error stays
+	run := &reading{App: into.App, since: into.since, laid: laid, uploads: into.Shared != nil && !into.quiet}
+	err = errors.Join(run.all(ctx, sources), laid.Close()) // what was taken before an error stays
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
@@ -166,7 +160,7 @@ func (into *target) watch(ctx context.Context, pause time.Duration, sources []st
 // reading reads stores, one after the other.
 type reading struct {
 	*cli.App
-	take     func(*adopt.Agent, *adopt.Store, adopt.Options) (*shelf.Taken, error)
+	laid     *shelf.Shelf // nil: nothing is laid down
 	since    time.Time
 	findings []finding
 	uploads  bool // other hosts get what is adopted
@@ -190,17 +184,17 @@ type finding struct {
 }
 
 // all reads sources, or without any what all agents keep on this machine.
-func (r *reading) all(sources []string) error {
+func (r *reading) all(ctx context.Context, sources []string) error {
 	r.findings = []finding{}
 	if len(sources) == 0 {
 		for i := range adopt.Agents {
-			if err := r.agent(&adopt.Agents[i]); err != nil {
+			if err := r.agent(ctx, &adopt.Agents[i]); err != nil {
 				return err
 			}
 		}
 	}
 	for _, source := range sources {
-		if err := r.source(source); err != nil {
+		if err := r.source(ctx, source); err != nil {
 			return err
 		}
 	}
@@ -208,7 +202,7 @@ func (r *reading) all(sources []string) error {
 }
 
 // source reads the stores of an agent, or the one that NAME=PATH names.
-func (r *reading) source(source string) error {
+func (r *reading) source(ctx context.Context, source string) error {
 	name, place, given := strings.Cut(source, "=")
 	agent := adopt.Find(name)
 	if agent == nil {
@@ -216,7 +210,7 @@ func (r *reading) source(source string) error {
 	}
 	if !given {
 		before := len(r.findings)
-		err := r.agent(agent)
+		err := r.agent(ctx, agent)
 		if err == nil && len(r.findings) == before {
 			err = nothing(agent, "on this machine")
 		}
@@ -234,7 +228,7 @@ func (r *reading) source(source string) error {
 		return err
 	}
 	defer store.Close()
-	found, err := r.store(agent, store, adopt.Options{})
+	found, err := r.store(ctx, agent, store, adopt.Options{})
 	if err == nil && found.Files+found.Unchanged == 0 {
 		return nothing(agent, "in "+place)
 	}
@@ -249,7 +243,7 @@ func nothing(agent *adopt.Agent, where string) error {
 }
 
 // agent reads all stores of an agent on this machine.
-func (r *reading) agent(agent *adopt.Agent) error {
+func (r *reading) agent(ctx context.Context, agent *adopt.Agent) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return err
@@ -268,7 +262,7 @@ func (r *reading) agent(agent *adopt.Agent) error {
 			r.Warn("%s: %s", agent.Title, cli.Plain(opened))
 			continue
 		}
-		found, err := r.store(agent, store, adopt.Options{Temp: temp.FS()})
+		found, err := r.store(ctx, agent, store, adopt.Options{Temp: temp.FS()})
 		if err != nil || found.Files+found.Unchanged > 0 {
 			r.findings = append(r.findings, found)
 		}
@@ -279,7 +273,9 @@ func (r *reading) agent(agent *adopt.Agent) error {
 	return nil
 }
 
-func (r *reading) store(agent *adopt.Agent, store *adopt.Store, options adopt.Options) (finding, error) {
+func (r *reading) store(
+	ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options,
+) (finding, error) {
 	bar := r.Progress()
 	options.Progress = func(done, of int64) {
 		if done == 0 && of > 0 && r.uploads {
@@ -290,7 +286,7 @@ func (r *reading) store(agent *adopt.Agent, store *adopt.Store, options adopt.Op
 		}
 	}
 	options.Rows, options.Since = rowsOf(store), r.since
-	taken, err := r.take(agent, store, options)
+	taken, err := r.laid.Take(ctx, agent, store, options)
 	return finding{agent.Name, store.Place, taken, agent.Title}, err
 }
 
@@ -321,52 +317,43 @@ func day(at time.Time) string {
 }
 
 func (r *reading) report(out io.Writer, adopted bool) {
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(out, "  %-15s %s\n", label, console.OneLine(fmt.Sprintf(format, args...)))
+	}
+	some := func(count int, label, what string) {
+		if count > 0 {
+			line(label, "%d %s", count, what)
+		}
+	}
+	struck := "to strike out"
+	if adopted {
+		struck = "struck out"
+	}
 	for _, f := range r.findings {
 		fmt.Fprintf(out, "%s, %s: %d sessions", f.title, console.OneLine(f.Store), f.Sessions)
 		if !f.First.IsZero() {
 			fmt.Fprintf(out, " from %s to %s", day(f.First), day(f.Last))
 		}
-		fmt.Fprintf(out, "\n  read            %d records, %s in %d files", f.Records, console.Megabytes(f.Bytes), f.Files)
-		if f.Unchanged > 0 {
-			fmt.Fprintf(out, "; %d files are as they were", f.Unchanged)
-		}
-		fmt.Fprintf(out, "\n  entries         %d, with %d pictures and %d files of memories\n",
-			f.Entries, f.Pictures, f.Memories)
+		fmt.Fprintln(out)
+		line("read", "%d records, %s in %d files", f.Records, console.Megabytes(f.Bytes), f.Files)
+		some(f.Unchanged, "unchanged", "files")
+		line("entries", "%d, with %d pictures and %d files of memories", f.Entries, f.Pictures, f.Memories)
 		if adopted {
-			fmt.Fprintf(out, "  adopted         %d of them, in %d originals\n", f.Added, f.Adopted)
+			line("adopted", "%d of them, in %d originals", f.Added, f.Adopted)
 		}
-		for _, left := range []struct {
-			count int
-			what  string
-		}{
-			{f.Known, "were adopted before"},
-			{f.Away, "stay away: their session was erased here"},
-			{f.Early, "are older than --since"},
-		} {
-			if left.count > 0 {
-				fmt.Fprintf(out, "  left            %d that %s\n", left.count, left.what)
-			}
-		}
-		if f.Struck > 0 {
-			done := "to strike out"
-			if adopted {
-				done = "struck out"
-			}
-			places := console.OneLine(strings.Join(f.Places, "; "))
-			fmt.Fprintf(out, "  %-15s %d secrets: %s\n", done, f.Struck, places)
-		}
-		fmt.Fprintf(out, "  merged          %d records into the message before them\n", f.Merged)
-		fmt.Fprintf(out, "  doubled         %d that stand elsewhere, in a fork's parent or an event\n", f.Doubled)
-		fmt.Fprintf(out, "  passed over     %d records in which nobody speaks\n", f.Passed)
-		if f.Glued > 0 {
-			fmt.Fprintf(out, "  glued           %d records in the line of another one\n", f.Glued)
-		}
+		some(f.Known, "left", "that were adopted before")
+		some(f.Away, "left", "that stay away: their session was erased here")
+		some(f.Early, "left", "that are older than --since")
+		some(f.Struck, struck, "secrets: "+strings.Join(f.Places, "; "))
+		line("merged", "%d records into the message before them", f.Merged)
+		line("doubled", "%d that stand elsewhere, in a fork's parent or an event", f.Doubled)
+		line("passed over", "%d records in which nobody speaks", f.Passed)
+		some(f.Glued, "glued", "records in the line of another one")
 		if len(f.Unknown) == 0 {
-			fmt.Fprintln(out, "  not understood  nothing")
+			line("not understood", "nothing")
 		}
 		for _, unknown := range f.Unknown {
-			places := console.OneLine(strings.Join(unknown.Places, ", "))
-			fmt.Fprintf(out, "  not understood  %d × %s: %s\n", unknown.Count, console.OneLine(unknown.Kind), places)
+			line("not understood", "%d × %s: %s", unknown.Count, unknown.Kind, strings.Join(unknown.Places, ", "))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -38,20 +37,15 @@ type Line struct {
 // WriteLines writes a life as JSON, a Line each: first what it has adopted, then its own log. Keys that this process
 // holds are struck out.
 func WriteLines(out io.Writer, store *blobs.Store, id home.Identity) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
 	write := func(line Line) error {
 		line.Text = secret.Text(line.Text)
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(line); err != nil {
-			return err
-		}
-		_, err := out.Write(text.Bytes())
-		return err
+		return encoder.Encode(line)
 	}
 	err := life.Scan(id.LIFE(), func(line life.Event, _ int64) error {
 		adopted, ok := event.As[event.Adopted](line)
-		if !ok || len(line.Refs) == 0 {
+		if !ok || len(line.Refs) == 0 || adopted.Relevance > 0 { // else it was written at an earlier line
 			return nil
 		}
 		return adoptedLines(store, adopted, line.Refs[len(line.Refs)-1].Hash, write)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/chat"
 	"lethe/cmd/lethe/console"
@@ -112,4 +113,14 @@ func CheckSigner(as string) error {
 		return exit.Usagef("%q cannot sign a line: no spaces, ] or control characters", as)
 	}
 	return nil
+}
+
+// ConfirmPrice tells what requests cost, and asks whether to send them unless yes is set.
+func (app *App) ConfirmPrice(requests int, model string, tokens int, about string, usd budget.USD, yes bool) error {
+	price := about + " " + usd.String() + " USD"
+	if usd == 0 {
+		price = "nobody has told the price"
+	}
+	app.Note("%d requests to %s, about %d tokens of input: %s", requests, model, tokens, price)
+	return app.Agree(yes, "Ask them?", "not confirmed, nothing was asked")
 }

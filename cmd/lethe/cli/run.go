@@ -35,6 +35,24 @@ func (app *App) HostOptions(log *slog.Logger) host.Options {
 	return options
 }
 
+// Opened opens an identity that does not run, as run would, without letting it hear.
+func (app *App) Opened(ctx context.Context, id home.Identity, f func(*host.Agent) error) error {
+	options := app.HostOptions(app.LogTo(app.Err))
+	options.Rehearse = !app.LivedOnline(id)
+	here, err := host.New(app.Home, app.Settings.Settings, options)
+	if err != nil {
+		return err
+	}
+	return here.Serving(ctx, func(context.Context) error {
+		opened, err := here.OpenAgent(id)
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		return f(opened)
+	})
+}
+
 // A Conversation is had with an identity, which runs as long as it lasts. The banner says which one was started for it.
 type Conversation func(ctx context.Context, identity *host.Identity, banner string) error
 

@@ -185,17 +185,22 @@ func (c *Console) ReadTyped(out io.Writer, question string, hidden bool) (line s
 
 // Confirm tells the loss and asks for a yes, unless yes is set. It fails where nobody confirms.
 func (c *Console) Confirm(yes bool, loss, question string) error {
+	return c.Agree(yes, loss+question+" for good?", strings.ToLower(question)+": not confirmed, nothing was removed")
+}
+
+// Agree asks for a yes, unless yes is set. It fails with otherwise where nobody agrees.
+func (c *Console) Agree(yes bool, question, otherwise string) error {
 	if yes {
 		return nil
 	}
 	if c.JSON {
 		return exit.Usagef("--json asks nobody; add --yes")
 	}
-	answer, _ := c.ReadTyped(c.Out, loss+question+" for good? Type yes: ", false)
+	answer, _ := c.ReadTyped(c.Out, question+" Type yes: ", false)
 	if answer == "yes" {
 		return nil
 	}
-	err := fmt.Errorf("%s: not confirmed, nothing was removed", strings.ToLower(question))
+	err := errors.New(otherwise)
 	if IsTerminal(c.In) {
 		return err
 	}

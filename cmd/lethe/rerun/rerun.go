@@ -92,22 +92,7 @@ func confirm(app *cli.App, steps []*step, yes bool) error {
 	for _, s := range steps {
 		most, tokens = most+s.worst, tokens+s.tokens
 	}
-	price := most.String() + " USD at most"
-	if most == 0 {
-		price = "nobody has told the price"
-	}
-	app.Note("%d requests to %s, about %d tokens of input: %s", len(steps), model, tokens, price)
-	if yes {
-		return nil
-	}
-	if app.JSON {
-		return exit.Usagef("--json asks nobody; add --yes")
-	}
-	answer, err := app.ReadTyped(app.Err, "Ask them? Type yes: ", false)
-	if err == nil && answer != "yes" {
-		err = exit.Hint(errors.New("not confirmed, nothing was asked"), "--yes does not ask")
-	}
-	return err
+	return app.ConfirmPrice(len(steps), model, tokens, "at most", most, yes)
 }
 
 // ask asks the steps one after the other, as long as the budget of the identity has room for each.
