@@ -2,9 +2,9 @@ package blobs
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // File describes a file that was sent with a line of a room. Its blob's gist and the tag in the line say the same.
@@ -20,9 +20,7 @@ func (f File) Gist() string {
 	return Gist(fmt.Sprintf("%s %s (%s, %d bytes) from %s", f.Kind, f.Name, f.Type, f.Size, f.From))
 }
 
-var fileGist = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(\S+) ([\pL\pN._-]+) \((\S*), (\d{1,18}) bytes\) from (\S+)$`)
-})
+var fileGist = pattern.Lazy(`^(\S+) ([\pL\pN._-]+) \((\S*), (\d{1,18}) bytes\) from (\S+)$`)
 
 // ParseFile reads a gist that File.Gist wrote. It returns false for any other gist, and for a file whose name has other
 // characters than letters, digits, ".", "_" and "-"; SAY gives files such names.

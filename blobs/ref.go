@@ -1,11 +1,11 @@
 package blobs
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"lethe/internal/pattern"
 )
 
 // Ref is the form of an address in a prompt or a log.
@@ -23,9 +23,7 @@ func (r Ref) String() string {
 	return "◱hash=" + r.Hash + " gist=" + Escape(Gist(r.Gist)) + "◲"
 }
 
-var refPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`◱hash=([0-9a-f]{3,64}) gist=([^◱◲\n]*)◲`)
-})
+var refPattern = pattern.Lazy(`◱hash=([0-9a-f]{3,64}) gist=([^◱◲\n]*)◲`)
 
 // ParseRefs finds the refs in rendered text, in order.
 func ParseRefs(text string) []Ref {
@@ -38,9 +36,7 @@ func ParseRefs(text string) []Ref {
 
 // grantPattern takes "hash=" at the beginning of a word. In escaped text the digit of an escape may stand right
 // before the word, where \b does not match.
-var grantPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:\b|◰[0-4])hash=([0-9a-f]{16,64})\b`)
-})
+var grantPattern = pattern.Lazy(`(?:\b|◰[0-4])hash=([0-9a-f]{16,64})\b`)
 
 // Mentions returns the hashes of 16 digits or more that a text from outside, raw or escaped, names as
 // hash=<hex>: each once, in order. It does not check that such blobs exist.

@@ -14,14 +14,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -120,7 +119,7 @@ var ErrNotFound = errors.New("not found")
 // ErrAmbiguous is wrapped when the beginning of a hash fits several identities, or texts.
 var ErrAmbiguous = blobs.ErrAmbiguous
 
-var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
+var namePattern = pattern.Lazy(`^[a-z][a-z0-9-]{0,31}$`)
 
 // ValidName reports whether name may name an identity.
 func ValidName(name string) bool { return namePattern().MatchString(name) }

@@ -3,12 +3,11 @@ package home
 import (
 	"bytes"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"lethe/blobs"
+	"lethe/internal/pattern"
 	"lethe/life"
 )
 
@@ -141,10 +140,8 @@ func (r *Reach) Visit(h blobs.Hash) {
 }
 
 // names finds what a snapshot names, refs in originals, and what a card lists.
-var names = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`"([0-9a-f]{64})"[,\n]|◱hash=([0-9a-f]{16,64}) gist=(?:SEGMENT|SUMMARISE)\.md◲|` +
-		`◱hash=([0-9a-f]{12,64}) |(?m:^)hash=([0-9a-f]{12,64}) gist=`)
-})
+var names = pattern.Lazy(`"([0-9a-f]{64})"[,\n]|◱hash=([0-9a-f]{16,64}) gist=(?:SEGMENT|SUMMARISE)\.md◲|` +
+	`◱hash=([0-9a-f]{12,64}) |(?m:^)hash=([0-9a-f]{12,64}) gist=`)
 
 // follow takes in a blob, what its text names, and its parents. Trusted is a text by Lethe itself; one
 // that anybody could have written names blobs of the life and its ancestors only.

@@ -8,7 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // Rule names calls before which people are asked: "SAY ops", "BASH rm *", "WRITE_FILE".
@@ -85,18 +86,12 @@ func forms(name, value, work string) []string {
 
 // What separates the simple commands of a shell line, and what may stand before one.
 var (
-	between = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
-	})
-	before = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|` +
-			`command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
-	})
+	between = pattern.Lazy("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
+	before  = pattern.Lazy(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|` +
+		`command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
 
-	redirects = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\s*\d*[<>]+\s*[^\s<>]+\s`)
-	}) // >log rm x
-	quotes = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
+	redirects = pattern.Lazy(`^\s*\d*[<>]+\s*[^\s<>]+\s`) // >log rm x
+	quotes    = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
 )
 
 // simpleCommands finds the simple commands of a shell line, without quotes, in each way that they may be

@@ -3,11 +3,10 @@ package tools
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
 	"lethe/blobs"
+	"lethe/internal/pattern"
 	"lethe/internal/picture"
 	"lethe/internal/secret/shape"
 )
@@ -52,7 +51,7 @@ func (s *Set) content(path string) (name string, data []byte, err error) {
 }
 
 // notInName matches characters that a file's name may not have: people write it into shells.
-var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[.-]+|[^\pL\pN._-]+`) })
+var notInName = pattern.Lazy(`^[.-]+|[^\pL\pN._-]+`)
 
 // maxType bounds a media type, in bytes. The types of office files are longer; their names tell them.
 const maxType = 24

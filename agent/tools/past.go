@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
+	"lethe/internal/pattern"
 	"lethe/internal/picture"
 )
 
@@ -94,9 +93,7 @@ type recallArgs struct {
 }
 
 // headed matches the header of an entry in an original. Its ref leads to the text below it, and its gist repeats that.
-var headed = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(◆ e[0-9.]+ .*) ◱hash=[0-9a-f]+ gist=[^◲\n]*◲$`)
-})
+var headed = pattern.Lazy(`(?m)^(◆ e[0-9.]+ .*) ◱hash=[0-9a-f]+ gist=[^◲\n]*◲$`)
 
 // Page shows characters of an original below a line that tells their offsets. Before them stand the
 // summary and the contents of the rest, in at most half of the page.

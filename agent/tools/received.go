@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 
 	"lethe/agent/tools/document"
+	"lethe/internal/pattern"
 	"lethe/internal/picture"
 )
 
-var refPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:◱\s*)?hash=([0-9a-f]+)\b`) })
+var refPath = pattern.Lazy(`^(?:◱\s*)?hash=([0-9a-f]+)\b`)
 
 // refOf returns the hash when a path is a ref: hash=3fa9…, or a whole one with
 // its gist.
@@ -75,9 +74,7 @@ func (s *Set) receive(hash, gist string, body []byte) ([]byte, error) {
 // receivedDir is the directory of the workspace where files without text go.
 const receivedDir = "received"
 
-var namedFile = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[\pL\pN][\pL\pN._-]*\.[A-Za-z0-9]{1,8}\b`)
-})
+var namedFile = pattern.Lazy(`[\pL\pN][\pL\pN._-]*\.[A-Za-z0-9]{1,8}\b`)
 
 // maxName bounds the part of a file's name that its sender chose, in bytes.
 const maxName = 100

@@ -7,10 +7,9 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"regexp"
-	"sync"
 
 	"lethe/agent/home"
+	"lethe/internal/pattern"
 )
 
 // Settings are the table serve of config.toml.
@@ -35,10 +34,8 @@ type Hook struct {
 }
 
 var (
-	hookForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`) })
-	hostForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
-	})
+	hookForm = pattern.Lazy(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	hostForm = pattern.Lazy(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 )
 
 // ErrUnencrypted refuses an address that others reach, without TLS.

@@ -15,7 +15,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 
@@ -26,6 +25,7 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 )
 
 const (
@@ -178,8 +178,8 @@ func (h *webhooks) placesOf(peer netip.Prefix) *semaphore.Weighted {
 }
 
 var (
-	plainID    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
-	plainEvent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`) })
+	plainID    = pattern.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
+	plainEvent = pattern.Lazy(`^[A-Za-z0-9_-]{1,40}$`)
 )
 
 // fileName names the file of a delivery: by the sender's id of it, the same whenever it comes again, and the event.

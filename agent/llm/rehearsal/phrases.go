@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"lethe/internal/pattern"
 )
 
 const help = `I am the offline rehearsal model: a small program, not intelligent, that follows plain phrases. Try:
@@ -53,7 +55,7 @@ var follows = map[string]func(t *turn, m []string) string{
 }
 
 // whole finds orders that hold others.
-var whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:remember|every|let|ask) `) })
+var whole = pattern.Lazy(`(?i)^(?:remember|every|let|ask) `)
 
 // follow follows the orders of a text, one after the other.
 func (t *turn) follow(text string) string {
@@ -120,7 +122,7 @@ func count(_ *turn, m []string) string {
 	return strings.TrimSpace(numbers.String())
 }
 
-var notInNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
+var notInNames = pattern.Lazy(`[^a-z0-9]+`)
 
 // daily writes a trigger, as self/TRIGGERS.md tells.
 func (t *turn) daily(m []string) string {

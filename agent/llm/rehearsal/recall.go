@@ -1,23 +1,18 @@
 package rehearsal
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"lethe/compactor/recall/text"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
 var (
-	refRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`◱hash=([0-9a-f]{8,64}) gist=([^◲\n]*)◲`)
-	})
-	hintRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^◱?hash=([0-9a-f]{8,64}) `) })
-	keepRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:i will )?remember(?: that|:| )+`)
-	})
+	refRE  = pattern.Lazy(`◱hash=([0-9a-f]{8,64}) gist=([^◲\n]*)◲`)
+	hintRE = pattern.Lazy(`(?m)^◱?hash=([0-9a-f]{8,64}) `)
+	keepRE = pattern.Lazy(`(?i)^(?:i will )?remember(?: that|:| )+`)
 )
 
 // plainRefs puts refs into words, for text that goes out.

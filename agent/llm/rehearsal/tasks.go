@@ -1,12 +1,11 @@
 package rehearsal
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
-	"sync"
 
 	"lethe/compactor"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -18,13 +17,9 @@ type task struct {
 	source   string // what stands before the task in its message
 }
 
-var taskTag = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^<task name="(segment|summarise)" from="e(\d+)" to="e(\d+)">`)
-})
+var taskTag = pattern.Lazy(`(?m)^<task name="(segment|summarise)" from="e(\d+)" to="e(\d+)">`)
 
-var lineTime = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\[((?:USER|AGENT):[^\]\s]+) [^\]]*\]`)
-})
+var lineTime = pattern.Lazy(`(?m)^\[((?:USER|AGENT):[^\]\s]+) [^\]]*\]`)
 
 // taskOf recognises a task. The tag must begin a line, which nothing inside a
 // room's line can; of several the last one counts, since data comes before it.

@@ -2,11 +2,10 @@ package rehearsal
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -40,15 +39,9 @@ func think(r *Request) Answer {
 }
 
 var (
-	atWork = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`works for you in room (\S+)\. Its results`)
-	})
-	outcome = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)^(?:result|failed) \d+: (.*)$`)
-	}) // the line by which a child ends its work
-	triggered = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:cron|watch)-.`)
-	}) // nobody else can have such a name
+	atWork    = pattern.Lazy(`works for you in room (\S+)\. Its results`)
+	outcome   = pattern.Lazy(`(?s)^(?:result|failed) \d+: (.*)$`) // the line by which a child ends its work
+	triggered = pattern.Lazy(`^(?:cron|watch)-.`)                 // nobody else can have such a name
 )
 
 func newTurn(r *Request) *turn {
@@ -161,9 +154,7 @@ func (t *turn) call(tool string, args map[string]string) string {
 
 const shallI = "Shall I "
 
-var answerTo = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^answer to ◱hash=[0-9a-f]+ gist=question: (?:` + shallI + `([^\n]*)\?)?[^\n]*◲: ([^\n]*)\n`)
-})
+var answerTo = pattern.Lazy(`^answer to ◱hash=[0-9a-f]+ gist=question: (?:` + shallI + `([^\n]*)\?)?[^\n]*◲: ([^\n]*)\n`)
 
 // answered reads a line that answers a question as what is to be done now.
 func answered(entry string, l line) line {

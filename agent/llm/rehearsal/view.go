@@ -2,12 +2,11 @@ package rehearsal
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"lethe/compactor/recall/text"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -89,9 +88,7 @@ type line struct {
 	now       bool // it belongs to the turn that is under way
 }
 
-var roomLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
-})
+var roomLine = pattern.Lazy(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
 
 // linesOf reads an entry. What is indented continues the line above it.
 func linesOf(e *mind.Entry) (out []line) {

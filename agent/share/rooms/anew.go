@@ -5,12 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
-	"sync"
 
 	"lethe/agent/share/streams"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 )
 
 // readAnew replaces the files in share by the stream, from its beginning. The files in chats keep lines that they alone
@@ -111,7 +110,7 @@ func erased(was, now []byte) (pieces []durable.Piece) {
 	return pieces
 }
 
-var filled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[erased\.*\]|\.`) })
+var filled = pattern.Lazy(`\[erased\.*\]|\.`)
 
 // masks reports whether a text is another one of its length with parts erased.
 func masks(was, now []byte) bool {

@@ -7,13 +7,12 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
-	"sync"
 
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 )
 
 // maxAdded bounds the lines of one item, in bytes, as long as one line is shorter.
@@ -156,7 +155,7 @@ func tail(path string, from, most int64) (text []byte, looked fs.FileInfo, err e
 	return text, fi, err
 }
 
-var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`hash=([0-9a-f]{12,64})`) })
+var mention = pattern.Lazy(`hash=([0-9a-f]{12,64})`)
 
 // item makes an item of lines. here says that they stand in the file in chats, behind the lines of all hosts.
 func (s *round) item(room string, lines []byte, here bool) (part item, err error) {

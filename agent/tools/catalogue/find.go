@@ -3,12 +3,11 @@ package catalogue
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"lethe/compactor/recall/text"
+	"lethe/internal/pattern"
 )
 
 // Parameters of the ranking, which testdata/README.md measures. saturation is that of BM25 (Robertson and Zaragoza, The
@@ -107,7 +106,7 @@ func (x *index) deeds(text []word) uint {
 	return 0
 }
 
-var sentenceEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n|[.!?]\s`) })
+var sentenceEnd = pattern.Lazy(`\n|[.!?]\s`)
 
 // read reads an item.
 func (x *index) read(i Item) document {

@@ -18,11 +18,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 
+	"lethe/internal/pattern"
 	"lethe/internal/worker"
 )
 
@@ -36,10 +35,8 @@ const (
 
 func init() { worker.Register("document", extract) }
 
-var begins = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:%PDF-|PK\x03\x04(?s:.*)(?:\[Content_Types\]\.xml|_rels/|word/|xl/|ppt/|` +
-		`mimetypeapplication/vnd\.oasis\.opendocument\.))`)
-})
+var begins = pattern.Lazy(`^(?:%PDF-|PK\x03\x04(?s:.*)(?:\[Content_Types\]\.xml|_rels/|word/|xl/|ppt/|` +
+	`mimetypeapplication/vnd\.oasis\.opendocument\.))`)
 
 // ole begins files of Office before 2007, and encrypted ones of today.
 const ole = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"

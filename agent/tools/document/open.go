@@ -5,10 +5,10 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // openDocument adds an OpenDocument file: a text, a spreadsheet or a presentation.
@@ -45,7 +45,7 @@ type openText struct {
 }
 
 // blanks are white space that stands for one space.
-var blanks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[ \t\r\n]+`) })
+var blanks = pattern.Lazy(`[ \t\r\n]+`)
 
 // take adds the text of one token.
 func (o *openText) take(token xml.Token) error {

@@ -5,11 +5,11 @@ import (
 	"io/fs"
 	"math"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"lethe/internal/pattern"
 )
 
 // workbook holds the parts of an Excel file that its sheets share.
@@ -149,9 +149,7 @@ func (c cell) column() int {
 }
 
 // dateFormat has a letter of days or times outside of quotes and brackets.
-var dateFormat = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:"[^"]*"|\[[^\]]*\]|\\.|[^ymdhs"\[\\])*[ymdhs]`)
-})
+var dateFormat = pattern.Lazy(`(?i)^(?:"[^"]*"|\[[^\]]*\]|\\.|[^ymdhs"\[\\])*[ymdhs]`)
 
 // shown renders a cell in one line: its text, TRUE or FALSE, a day and time, or the number as it is stored. A formula
 // without a value is shown itself.

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,6 +14,7 @@ import (
 	"lethe/agent/tools/catalogue"
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 )
 
 // What a server may say that it can do.
@@ -28,7 +27,7 @@ const (
 	listEvery = time.Second // a server that says all the time that its list has changed is asked no more often
 )
 
-var validTool = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`) })
+var validTool = pattern.Lazy(`^[A-Za-z0-9_./-]{1,128}$`)
 
 // listed returns what the server can do; until that is known, an item that says so.
 func (s *server) listed() (items []catalogue.Item, known bool) {

@@ -26,7 +26,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +34,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"lethe/agent/tools/catalogue"
+	"lethe/internal/pattern"
 	"lethe/internal/sandbox"
 	"lethe/internal/secret"
 )
@@ -51,7 +51,7 @@ type Server struct {
 	Headers map[string]string `toml:"headers,omitempty"` // of each request
 }
 
-var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9_-]{1,64}$`) })
+var validName = pattern.Lazy(`^[a-z0-9_-]{1,64}$`)
 
 // Check refuses a table that makes no sense, or that needs a network although there is no network.
 func (s Server) Check(name string, offline bool) error {

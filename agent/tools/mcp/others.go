@@ -8,12 +8,11 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"lethe/agent/tools/catalogue"
+	"lethe/internal/pattern"
 )
 
 // Files are those in which other programs keep their servers: Claude Code, Claude Desktop, Cursor and VS Code, of a
@@ -44,10 +43,8 @@ type foreign struct {
 }
 
 var (
-	notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9_-]+`) })
-	variable  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(Bearer )?\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$`)
-	})
+	notInName = pattern.Lazy(`[^a-z0-9_-]+`)
+	variable  = pattern.Lazy(`^(Bearer )?\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
 // Parse reads the servers of a file of another program, by the names that they have here. Programs may reach the

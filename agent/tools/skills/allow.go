@@ -10,9 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -20,6 +18,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 	"lethe/internal/sandbox"
 )
 
@@ -177,7 +176,7 @@ func notDescribed(end sandbox.Outcome, err error) error {
 	return fmt.Errorf(say, maxAbout, askTime, why)
 }
 
-var specifiedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
+var specifiedName = pattern.Lazy(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // faults returns what is wrong with an entry.
 func (e *Entry) faults() (faults []string) {

@@ -19,7 +19,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +28,7 @@ import (
 
 	"lethe/agent/tools/catalogue"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 	"lethe/internal/sandbox"
 )
 
@@ -224,7 +224,7 @@ func (s *Shelf) look(p place, before []Entry) (all []Entry) {
 	return all
 }
 
-var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9-][a-z0-9._-]{0,63}$`) })
+var validName = pattern.Lazy(`^[a-z0-9-][a-z0-9._-]{0,63}$`)
 
 // files returns the files of an entry, and sets its stamp. There is nothing else than files and directories.
 func (s *Shelf) files(t tree, e *Entry) (files []string, err error) {

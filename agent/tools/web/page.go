@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
@@ -20,6 +18,7 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 
+	"lethe/internal/pattern"
 	"lethe/internal/worker"
 )
 
@@ -33,7 +32,7 @@ func newConverter() *converter.Converter {
 }
 
 // inline are pictures that stand in the page themselves.
-var inline = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`!\[[^\]]*\]\(data:[^)]*\)`) })
+var inline = pattern.Lazy(`!\[[^\]]*\]\(data:[^)]*\)`)
 
 // parse is what the worker runs: from the type, the address and the page, a line each, to a line with the title, one
 // with the date, and the text.

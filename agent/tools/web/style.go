@@ -2,12 +2,12 @@ package web
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/net/html"
+
+	"lethe/internal/pattern"
 )
 
 // style holds declarations, by their properties in small letters.
@@ -15,18 +15,14 @@ type style map[string]string
 
 var (
 	// unseen matches the declaration of an element that is not shown.
-	unseen = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:display:\s*none|visibility:\s*(?:hidden|collapse)|` +
-			`(?:font-size|max-height|max-width):\s*0(?:\.0*)?\s*(?:[a-z]+|%)?\s*(?:!|$)|` +
-			`(?:left|right|top|bottom|text-indent):\s*-\d{3,})`)
-	})
+	unseen = pattern.Lazy(`(?i)^(?:display:\s*none|visibility:\s*(?:hidden|collapse)|` +
+		`(?:font-size|max-height|max-width):\s*0(?:\.0*)?\s*(?:[a-z]+|%)?\s*(?:!|$)|` +
+		`(?:left|right|top|bottom|text-indent):\s*-\d{3,})`)
 	// transparent matches the value of opacity of an element that nobody sees, unless it fades in.
-	transparent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:0|0?\.0+)%?\s*(?:!|$)`) })
+	transparent = pattern.Lazy(`^\s*(?:0|0?\.0+)%?\s*(?:!|$)`)
 	// besideRules matches comments, and rules for prints, small screens and the like.
-	besideRules = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)/\*.*?\*/|@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})`)
-	})
-	rule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([^{}]+)\{([^{}]*)\}`) })
+	besideRules = pattern.Lazy(`(?s)/\*.*?\*/|@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})`)
+	rule        = pattern.Lazy(`([^{}]+)\{([^{}]*)\}`)
 )
 
 func (s style) declare(text string) {

@@ -10,16 +10,15 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
+	"lethe/internal/pattern"
 )
 
 // request has the members of a completion's body that are obeyed here. Others, temperature and the like, are for the
@@ -82,9 +81,7 @@ func (f format) instruction() string {
 }
 
 // fence finds the code fence that models put around JSON.
-var fence = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?s)\\A\\s*```(?:json)?\n(.*?)\n?```\\s*\\z")
-})
+var fence = pattern.Lazy("(?s)\\A\\s*```(?:json)?\n(.*?)\n?```\\s*\\z")
 
 // only returns the JSON of an answer that stands in a code fence, and another answer as it is.
 func (f format) only(text string) string {
@@ -363,9 +360,7 @@ func taskOf(r *http.Request, t talk) (prompt string, ok bool) {
 	return prompt, alone || header(r, "X-OpenWebUI-Task") != ""
 }
 
-var taskTalk = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
-})
+var taskTalk = pattern.Lazy(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
 
 // doTask answers a task by rule, with the members of every task: the title is the beginning of the conversation, and
 // there are no tags, questions that may follow, queries for a search, or ends of a sentence.
@@ -381,9 +376,7 @@ func doTask(prompt string) string {
 // searched limits the lines of a room that are searched for the instructions that hold.
 const searched = 500
 
-var systemMark = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\A\(System message of the client \[([0-9a-f]{8}|none)\]`)
-})
+var systemMark = pattern.Lazy(`\A\(System message of the client \[([0-9a-f]{8}|none)\]`)
 
 // instructed puts a client's system message before a text, where another one holds in the room. A command, and the
 // answer to a question that the newest answer asks, have to stand alone.

@@ -2,12 +2,12 @@ package page
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 	"sync"
 
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
+	"lethe/internal/pattern"
 	"lethe/internal/picture"
 )
 
@@ -25,9 +25,7 @@ const (
 )
 
 // fileTag matches the name of a file in a line: docs/telegram.md.
-var fileTag = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\[([a-z]+ [^\[\]\n]+) hash=([0-9a-f]{16,64})\]\n?`)
-})
+var fileTag = pattern.Lazy(`\[([a-z]+ [^\[\]\n]+) hash=([0-9a-f]{16,64})\]\n?`)
 
 // files parts a text from the files that it names and that are stored.
 func (f *frame) files(text string) (rest string, list []attached) {

@@ -3,10 +3,8 @@ package page
 import (
 	"cmp"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"lethe/agent/llm"
@@ -15,6 +13,7 @@ import (
 	"lethe/bridge/report"
 	"lethe/bridge/report/history"
 	"lethe/bridge/report/parts"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -160,7 +159,7 @@ func firstLine(text string) string {
 	return ""
 }
 
-var hashes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`hash=([0-9a-f]{12,64})\b`) })
+var hashes = pattern.Lazy(`hash=([0-9a-f]{12,64})\b`)
 
 // linked links the hashes in a text to their blobs.
 func linked(text string) markup {

@@ -3,10 +3,10 @@ package text
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"lethe/internal/pattern"
 )
 
 // anyYear is the year of a day that is named without one. It has a 29 February.
@@ -65,12 +65,10 @@ const (
 )
 
 var (
-	inWords = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(
-			`(?i)^(?:` + dayRE + ` +(?:of +)?` + monthRE + `|` + monthRE + ` +(?:the +)?` + dayRE + `)` + yearRE)
-	})
+	inWords = pattern.Lazy(
+		`(?i)^(?:` + dayRE + ` +(?:of +)?` + monthRE + `|` + monthRE + ` +(?:the +)?` + dayRE + `)` + yearRE)
 
-	clock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[T ][\d.,]*:[\d:.,Z+-]*`) })
+	clock = pattern.Lazy(`^[T ][\d.,]*:[\d:.,Z+-]*`)
 )
 
 // monthOf is the month whose name a text begins with, 1 to 12, or 0.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"lethe/chat"
+	"lethe/internal/pattern"
 )
 
 // Message is a message that somebody posted in a room.
@@ -188,9 +189,7 @@ func readTag(line string) (message Message, said string, ok bool) {
 }
 
 // escapes are the escapes of JSON that stand for a character, without the newline.
-var escapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfrt]`)
-})
+var escapes = pattern.Lazy(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfrt]`)
 
 // unquote reads a part of a JSON text with what its strings say in place of their
 // escapes. What is no escape stays.

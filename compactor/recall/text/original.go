@@ -3,13 +3,12 @@ package text
 import (
 	"cmp"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -127,7 +126,7 @@ var adoptedKinds = map[string]string{
 	"summary": mind.Note, "harness": mind.Hint, "source": mind.Hint, // these two say nothing
 }
 
-var adoptedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^a\d+$`) })
+var adoptedName = pattern.Lazy(`^a\d+$`)
 
 // copied stands in results of UNCOMPACT: the headers of another original, escaped.
 const (

@@ -2,12 +2,12 @@ package text
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"lethe/internal/pattern"
 )
 
 // Period is a time that a text names: a day, a month or a year.
@@ -46,21 +46,17 @@ func Bounds(periods []Period) (all Times) {
 
 // monthOrYear finds a month or a year behind a word that makes it a time ("may" and "march" are
 // words, too), and a month before its year.
-var monthOrYear = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:` +
-		`(?:in|of|during|since|until|by|last|around|early|mid|late)[ -]+(?:` + monthRE + yearRE + `|((?:19|20)\d\d)\b)` +
-		`|` + monthRE + `,? +((?:19|20)\d\d)\b)`)
-})
+var monthOrYear = pattern.Lazy(`(?i)\b(?:` +
+	`(?:in|of|during|since|until|by|last|around|early|mid|late)[ -]+(?:` + monthRE + yearRE + `|((?:19|20)\d\d)\b)` +
+	`|` + monthRE + `,? +((?:19|20)\d\d)\b)`)
 
 // recently maps the names of the days just before today to their number: a generous one, since Fit is no sharper.
 var recently = map[string]int{"yesterday": 1, "last week": 14, "last month": 62}
 
 // counted finds a day by how long ago it was, or the last one of its name.
-var counted = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`\b(\d{1,3}|a|two|three|four|five|six|seven|eight|nine|ten) (day|week)s? ago\b|` +
-			`\blast ((?:sun|mon|tues|wednes|thurs|fri|satur)day)\b|\bthis morning\b`)
-})
+var counted = pattern.Lazy(
+	`\b(\d{1,3}|a|two|three|four|five|six|seven|eight|nine|ten) (day|week)s? ago\b|` +
+		`\blast ((?:sun|mon|tues|wednes|thurs|fri|satur)day)\b|\bthis morning\b`)
 
 var numbers = strings.Fields("0 a two three four five six seven eight nine ten")
 

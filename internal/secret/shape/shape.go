@@ -19,13 +19,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
+	"lethe/internal/pattern"
 	"lethe/internal/secret"
 )
 
@@ -110,9 +110,7 @@ func (f Found) String() string { return fmt.Sprintf("%s: %s, %d characters", f.I
 // Mark returns the text that stands in the secret's place.
 func (f Found) Mark() string { return "[secret " + f.String() + "]" }
 
-var mark = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\[secret [0-9a-f]{4}: [0-9a-z ]{1,60}, \d{1,6} characters\]`)
-})
+var mark = pattern.Lazy(`\[secret [0-9a-f]{4}: [0-9a-z ]{1,60}, \d{1,6} characters\]`)
 
 // Marked reports whether a text holds a mark.
 func Marked(text string) bool { return strings.Contains(text, "[secret ") && mark().MatchString(text) }
