@@ -288,7 +288,7 @@ func (c *caller) runBeside(ctx context.Context, pending pendingCall, run tools.R
 	switch {
 	case ended.Job > 0: // it goes on
 	case ended.stopped:
-		ended.state, ended.file = mind.Interrupted, c.Wrote(pending.call)
+		ended.state, ended.file = mind.Interrupted, c.Wrote(pending.id, pending.call.Tool)
 		const why = "interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s"
 		ended.Body = fmt.Appendf(nil, why, ended.Body)
 	case ended.Err:

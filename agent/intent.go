@@ -120,7 +120,7 @@ func (c *caller) cutShort(pending pendingCall) outcome {
 	if isPlan {
 		ended = outcomeOf(c.perform(pending.id, in))
 	}
-	ended.file = c.Wrote(pending.call)
+	ended.file = c.Wrote(pending.id, pending.call.Tool)
 	return ended
 }
 

@@ -6,21 +6,16 @@ import (
 	"lethe/agent/part"
 	"lethe/agent/tools"
 	"lethe/internal/secret/shape"
-	"lethe/life"
 	"lethe/mind/files"
 )
 
 // mostKept bounds a text that is kept when it is replaced, in bytes.
 const mostKept = 1 << 20
 
-// files returns the files of the life, as it saw them last. A damaged line ends them; lethe check tells of it.
+// files returns the files of the life, as it saw them last.
 func (c *caller) files() *files.Fold {
 	if c.seen == nil {
-		c.seen = &files.Fold{}
-		_ = life.Scan(c.ID.LIFE(), func(line life.Event, _ int64) error {
-			c.seen.Apply(line)
-			return nil
-		})
+		c.seen = c.ID.Files()
 	}
 	return c.seen
 }

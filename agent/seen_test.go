@@ -64,7 +64,7 @@ func TestNothingUnseenIsOverwritten(t *testing.T) {
 	r = r.again() // nothing is left that could show the difference
 	w.write(path, "three\nfive\n")
 	r.ask("edit it")
-	contains(t, w.last(r).text, "READ_FILE it, and write again")
+	contains(t, w.last(r).text, "READ_FILE shows what is not shown here:\n")
 	equal(t, "the file", w.read(path), "three\nfive\n")
 	r.ask("read and edit")
 	equal(t, "the file", w.read(path), "three\n7\n")

@@ -74,7 +74,6 @@ type Call struct {
 	Opaque   string   `json:"-"` // JSON that its provider wants back unchanged
 	Started  bool     `json:"started,omitempty"`
 	Posts    bool     `json:"-"`                // its start has fixed a line
-	Hooked   string   `json:"-"`                // the arguments, escaped, that a hook has put in the place of Args
 	Status   string   `json:"status,omitempty"` // "" while there is no result
 	Result   Ref      `json:"result"`
 	About    *Ref     `json:"about,omitempty"`  // the question that the call asked

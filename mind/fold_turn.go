@@ -67,10 +67,6 @@ func (s *State) call(began event.Call, from source) error {
 	}
 	call.Started, call.Posts = true, len(began.Posts) > 0
 	if !call.Posts {
-		hooked := len(from.bodies) > 1 || !began.Kept && len(from.bodies) > 0
-		if hooked {
-			call.Hooked = blobs.Escape(string(from.bodies[0].Data))
-		}
 		return nil
 	}
 	_, message := call.Say()

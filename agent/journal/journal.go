@@ -5,9 +5,7 @@ package journal
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -18,7 +16,6 @@ import (
 
 	"lethe/agent/budget"
 	"lethe/agent/home"
-	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/internal/secret"
 	"lethe/internal/secret/shape"
@@ -362,7 +359,7 @@ func (j *Journal) CancelCalls(why string) error {
 		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.NotStarted}
 		text := "not started: " + why
 		if p.Call.Started {
-			e.Status, text, e.File = mind.Interrupted, Interrupted, j.Wrote(p.Call)
+			e.Status, text, e.File = mind.Interrupted, Interrupted, j.Wrote(e.ID, e.Tool)
 		}
 		gist := fmt.Sprintf("turn %d: calls %s", j.State.Turn+1, e.Status)
 		results = append(results, Told(e, gist, text))
@@ -376,16 +373,22 @@ func (j *Journal) CancelCalls(why string) error {
 // Interrupted is the result of a call that ran when the process ended.
 const Interrupted = "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
 
-// Wrote is the version of the trigger that a call has written although it was cut short:
-// the identity's text never has the power of a person's act.
-func (j *Journal) Wrote(c *mind.Call) event.File {
-	name, text := tools.TriggerOf(c.Tool, json.RawMessage(blobs.Unescape(cmp.Or(c.Hooked, c.Args))))
-	if name == "" {
-		return event.File{}
+// Wrote is the version of an own file that a call has written although it was cut short: the identity's text never has the
+// power of a person's act.
+func (j *Journal) Wrote(call, tool string) (file event.File) {
+	if tool != "WRITE_FILE" && tool != "EDIT_FILE" {
+		return file
 	}
-	there, err := j.ReadOwn(name)
-	if err != nil || !strings.Contains(string(there), text) {
-		return event.File{}
+	for name, versions := range j.ID.Files().Files {
+		own, isOwn := strings.CutPrefix(name, "self/")
+		last := versions[len(versions)-1]
+		if !isOwn || last.Call != call {
+			continue
+		}
+		there, err := j.ReadOwn(own)
+		if version := (mind.Text{Name: own, Body: there}).Version(); err == nil && version.Hash == last.Hash {
+			file = version
+		}
 	}
-	return mind.Text{Name: name, Body: there}.Version()
+	return file
 }

@@ -73,8 +73,8 @@ type Door interface {
 	Put(m blobs.Meta, text []byte) (mind.Ref, error)
 	// ReadOwn reads one of the identity's own files.
 	ReadOwn(name string) ([]byte, error)
-	// Wrote is the version of the trigger that a call has written although it was cut short.
-	Wrote(c *mind.Call) event.File
+	// Wrote is the version of an own file that a call has written although it was cut short.
+	Wrote(call, tool string) event.File
 	// Now is the time of the next event.
 	Now() time.Time
 }

@@ -2,7 +2,6 @@ package tools
 
 import (
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -279,21 +278,4 @@ func (p place) trigger() string {
 		return path.Base(name)
 	}
 	return ""
-}
-
-// TriggerOf returns the name, in the identity's directory, of the trigger that a call is to
-// write, and its text. name is "" for other calls.
-func TriggerOf(tool string, args json.RawMessage) (name, text string) {
-	var a struct{ Path, Content, New string }
-	writes := tool == "WRITE_FILE" || tool == "EDIT_FILE"
-	if !writes || json.Unmarshal(args, &a) != nil {
-		return "", ""
-	}
-	name, self := strings.CutPrefix(strings.TrimSpace(a.Path), "self/")
-	p, err := (&Set{}).self(name)
-	isTrigger := err == nil && p.trigger() != ""
-	if !self || !isTrigger {
-		return "", ""
-	}
-	return p.name, a.Content + a.New
 }

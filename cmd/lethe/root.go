@@ -82,8 +82,8 @@ func addCommands(root *cobra.Command, app *cli.App) {
 		newMCPCommand(app), newSayCommand(app))
 	addGroup(root, "Look",
 		newAgentsCommand(app), newBridgesCommand(app), newBudgetCommand(app), newCatCommand(app), newCheckCommand(app),
-		newContextCommand(app), newDoctorCommand(app), newJobsCommand(app), newLifeCommand(app), newModelCommand(app),
-		newModelsCommand(app), newQuestionsCommand(app), newRecallCommand(app), newRoomsCommand(app),
+		newContextCommand(app), newDoctorCommand(app), newFilesCommand(app), newJobsCommand(app), newLifeCommand(app),
+		newModelCommand(app), newModelsCommand(app), newQuestionsCommand(app), newRecallCommand(app), newRoomsCommand(app),
 		newTriggersCommand(app), newVersionCommand(app), newWorkCommand(app))
 	addGroup(root, "Run",
 		newBridgeCommand(app), newCleanCommand(app), newFireCommand(app), newHireCommand(app), newInitCommand(app),

@@ -22,12 +22,12 @@ import (
 
 // Version is a version of a file that the life has seen, or began to make.
 type Version struct {
-	At   time.Time
-	Call string // that showed or made it first: e12.1, or the id of the question before it
-	Hash string // as in event.File
-	Was  string // the short hash of the blob with the text that it replaced; "" without one
-	Why  blobs.Ref
-	Seen bool // else the write failed, or the process ended meanwhile
+	At   time.Time `json:"at"`
+	Call string    `json:"call"`             // that showed or made it first: e12.1, or the id of the question before it
+	Hash string    `json:"hash"`             // as in event.File
+	Was  string    `json:"before,omitempty"` // the short hash of the blob with the text that it replaced
+	Why  blobs.Ref `json:"why"`              // the lines that were heard last
+	Seen bool      `json:"seen"`             // else the write failed, or the process ended meanwhile
 }
 
 // Fold is a log folded. The zero value is ready to use.
@@ -38,50 +38,42 @@ type Fold struct {
 	texts map[string]string // that Refuse compares, by name
 }
 
-// Apply folds a line. It passes over one that has not the form of its kind.
+// Apply folds a line.
 func (f *Fold) Apply(line life.Event) {
-	parsed, _ := event.Parse(line)
-	switch e := parsed.(type) {
-	case event.Inbound:
-		if len(line.Refs) > 0 {
-			f.why = line.Refs[0]
-		}
-	case event.Call:
-		f.makes(line, e.ID, e.Change)
-	case event.Run:
-		f.makes(line, e.ID, e.Change)
-	case event.Result:
-		f.add(e.Saw, Version{At: line.At, Call: e.ID, Seen: true})
-	case event.Note:
-		f.add(e.Saw, Version{At: line.At, Call: e.Run, Seen: true})
-		if own := "self/" + e.File.Name; f.Files[own] != nil {
-			f.add(event.File{Name: own, Hash: e.File.Hash}, Version{At: line.At, Seen: true}) // the note shows it
-		}
+	last := len(line.Refs) - 1
+	if line.Kind == "inbound" && last >= 0 {
+		f.why = line.Refs[0]
+	}
+	version := Version{At: line.At, Call: line.Arg(0)}
+	if line.Get("kept") != "" && last >= 0 {
+		version.Was = line.Refs[last].Hash
+	}
+	f.add(line.Get("makes"), version)
+	version.Seen, version.Was = true, ""
+	f.add(line.Get("saw"), version)
+	own := "self/" + line.Get("file")
+	if name, _, _ := strings.Cut(own, ":"); f.Files[name] != nil { // a note shows it
+		f.add(own, version)
 	}
 }
 
-func (f *Fold) makes(line life.Event, call string, change event.Change) {
-	made := Version{At: line.At, Call: call}
-	if change.Kept && len(line.Refs) > 0 {
-		made.Was = line.Refs[len(line.Refs)-1].Hash
+// add notes a version of a file, as event.File is written.
+func (f *Fold) add(file string, version Version) {
+	colon := strings.LastIndexByte(file, ':')
+	if colon < 1 {
+		return
 	}
-	f.add(change.Makes, made)
-}
-
-func (f *Fold) add(file event.File, version Version) {
 	if f.Files == nil {
 		f.Files = map[string][]Version{}
 	}
-	all := f.Files[file.Name]
+	version.Hash, version.Why = file[colon+1:], f.why
+	all := f.Files[file[:colon]]
 	last := len(all) - 1
-	switch {
-	case file.Name == "":
-	case version.Seen && last >= 0 && all[last].Hash == file.Hash:
+	if version.Seen && last >= 0 && all[last].Hash == version.Hash {
 		all[last].Seen = true
-	default:
-		version.Hash, version.Why = file.Hash, f.why
-		f.Files[file.Name] = append(all, version)
+		return
 	}
+	f.Files[file[:colon]] = append(all, version)
 }
 
 // knows reports whether a version is the one that the life saw last, or one that it began to make since: a crash may have
@@ -103,7 +95,7 @@ const (
 
 // See notes a version that the life sees, and holds its text if that is short.
 func (f *Fold) See(version event.File, text string) {
-	f.add(version, Version{At: time.Now(), Seen: true})
+	f.add(version.String(), Version{At: time.Now(), Seen: true})
 	if len(text) > maxHeld {
 		return
 	}
@@ -119,13 +111,13 @@ func (f *Fold) Refuse(now event.File, text string) (shown bool, err error) {
 	if f.knows(now) {
 		return false, nil
 	}
-	diff, next := "", "READ_FILE it"
+	diff := ""
 	if was, known := f.texts[now.Name]; known {
 		diff, _ = udiff.ToUnified("as you saw it", "now", was, udiff.Lines(was, text), 1)
 	}
-	if shown = diff != "" && len(diff) <= maxDiff; shown {
-		next = "Keep that"
-	}
+	shown = diff != "" && len(diff) <= maxDiff
 	diff = strings.ToValidUTF8(diff[:min(len(diff), maxDiff)], "")
-	return shown, fmt.Errorf("not done: somebody has changed %s since you saw it. %s, and write again.\n%s", now.Name, next, diff)
+	const refusal = "not done: somebody has changed %s since you saw it. Keep that, and write again. READ_FILE shows what " +
+		"is not shown here:\n%s"
+	return shown, fmt.Errorf(refusal, now.Name, diff)
 }

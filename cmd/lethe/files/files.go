@@ -1,0 +1,43 @@
+// Package files is lethe files: it lists the files that an identity has worked on.
+package files
+
+import (
+	"io"
+	"maps"
+	"slices"
+
+	"lethe/agent/home"
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/console"
+	"lethe/mind/files"
+)
+
+// Row is a version of a file.
+type Row struct {
+	File string `json:"file"`
+	files.Version
+}
+
+// List shows the newest version of each file, or all versions of the one with a name.
+func List(app *cli.App, id home.Identity, name string) error {
+	rows, all := []Row{}, id.Files().Files
+	for _, file := range slices.Sorted(maps.Keys(all)) {
+		versions := all[file]
+		if name == "" {
+			versions = versions[len(versions)-1:]
+		} else if name != file {
+			continue
+		}
+		for _, version := range versions {
+			rows = append(rows, Row{file, version})
+		}
+	}
+	return app.Show(rows, func(out io.Writer) {
+		table := console.NewTable("AT", "CALL", "BEFORE", "BYTES", "FILE", "WHY")
+		for _, row := range rows {
+			before, _ := app.Look.Store.Find(row.Was) // without one its size is 0
+			table.Row(row.At, row.Call, row.Was, len(before.Body), row.File, row.Why.Gist)
+		}
+		table.Write(out)
+	})
+}
