@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,7 +25,7 @@ func (c *caller) examine(ctx context.Context, got *thought) (verdict hook.Verdic
 		return verdict, nil
 	}
 	text := blobs.Unescape(spoken(got.reply))
-	verdict.Why = c.cfg.Gate.Fits(text)
+	verdict.Why = cmp.Or(hook.Unanswered(c.State, text), c.cfg.Gate.Fits(text))
 	for _, ask := range []func(context.Context, string) (hook.Verdict, bool, error){c.check, c.checkSteps, c.hooksOnReply} {
 		if verdict.Why != "" {
 			return verdict, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -238,5 +239,30 @@ func (w *world) sharedResults(id home.Identity, n int) {
 	equal(w, "calls that were not started", found, n)
 	if len(blobs) > 2 {
 		w.Errorf("%d results are in %d blobs", found, len(blobs))
+	}
+}
+
+// Silence that ends a turn in which somebody spoke behind its beginning is asked about, once; a SAY or an answer is not.
+func TestSilenceAfterAJoinedLine(t *testing.T) {
+	t.Parallel()
+	waits := `{"command":"until test -e go; do sleep 0.01; done"}`
+	for name, answers := range map[string][]*rehearsal.Answer{
+		"asked once":      {text(" (nothing)"), text("(nothing)")},
+		"it answers then": {text("(nothing)"), text("at noon")},
+	} {
+		w := newWorld(t, on("list", calls("BASH", waits)), rehearsal.Step{Answer: answers[0]}, rehearsal.Step{Answer: answers[1]})
+		bot := w.boot("bot", "dev")
+		r := w.run(bot)
+		w.say("dev", "ann", "list the files")
+		r.waitFor("acting", "BASH")
+		w.say("dev", "ben", "and when is lunch?")
+		w.write(w.own(bot, "workspace/go"), "")
+		w.until(bot, 3, "reply")
+		r.finish()
+		notes := w.having(bot, "note", "why", "refused")
+		equal(t, name+": notes", len(notes), 1)
+		contains(t, w.body(notes[0], 0), "somebody spoke in the middle of this turn")
+		equal(t, name+": said", slices.Contains(w.said("dev"), "at noon"), name == "it answers then")
+		equal(t, name+": caveats", strings.Contains(strings.Join(w.said("dev"), ""), "did not pass"), false)
 	}
 }

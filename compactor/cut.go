@@ -3,8 +3,10 @@ package compactor
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/chat"
 	"lethe/mind"
@@ -114,11 +116,27 @@ func pack(pieces [][]unit, most int) (chunks [][]unit) {
 	return chunks
 }
 
-// quiet reports whether a turn heard only triggers and said nothing, without a tool.
+// looked matches commands that only look.
+var looked = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^(?:tail|head|cat|ls|wc|df|du|ps|stat|date|uptime|grep)(?: [^;&|<>$`\n]*)?$")
+})
+
+// looks reports whether a reply has only looked at something.
+func (u unit) looks() bool {
+	return u.done() && !slices.ContainsFunc(u.Calls, func(c *mind.Call) bool {
+		isLook := slices.Contains([]string{"LIST", "READ_FILE", "GLOB", "GREP"}, c.Tool)
+		return !isLook && !looked().MatchString(c.Arg("command"))
+	})
+}
+
+// quiet reports whether a turn heard only triggers, only looked, and said nothing.
 func quiet(turn []unit) bool {
 	for _, unit := range turn[:len(turn)-1] {
 		if unit.Kind == mind.Reply {
-			return false
+			if !unit.looks() {
+				return false
+			}
+			continue
 		}
 		for line := range strings.Lines(unit.Text) {
 			if tag, _, ok := roomLine(line); ok && !chat.ByTrigger(strings.TrimPrefix(tag, "AGENT:")) {

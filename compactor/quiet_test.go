@@ -61,3 +61,28 @@ func TestQuietTurnsFadeUnread(t *testing.T) {
 		t.Error("nothing is left to forget")
 	}
 }
+
+// A night turn that only looks and says nothing fades as one that does not look; one that does something is read.
+func TestQuietTurnsThatLook(t *testing.T) {
+	for args, want := range map[string]bool{
+		`LIST {"path":"."}`: true, `READ_FILE {"path":"log"}`: true, `BASH {"command":"tail -n 5 log | head"}`: false,
+		`BASH {"command":"tail -n 5 log"}`: true, `BASH {"command":"cat a > b"}`: false, `BASH {"command":"dfx"}`: false,
+		`BASH {"command":"make"}`: false, `SAY {"room":"dev","text":"tail"}`: false, `WRITE_FILE {"path":"ls"}`: false,
+	} {
+		w := newWorld(t, 30_000)
+		n := w.state.Next
+		w.hear("ada", "the disk is nearly full")
+		e := w.state.Entry(n)
+		e.Text = strings.Replace(e.Text, "[USER:ada", "[AGENT:cron-beat", 1)
+		tool, args, _ := strings.Cut(args, " ")
+		w.call(tool, args, "disk: 91 %")
+		w.reply(mind.Nothing)
+		var turn []unit
+		for _, entry := range w.state.Live {
+			turn = append(turn, unit{Entry: entry})
+		}
+		if got := quiet(turn); got != want {
+			t.Errorf("%s %s: quiet %v, want %v", tool, args, got, want)
+		}
+	}
+}

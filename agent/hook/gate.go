@@ -55,6 +55,29 @@ func versionOf(name string) string {
 	return ""
 }
 
+// Unanswered returns why silence is no answer yet: somebody spoke in the middle of the turn, and nothing was said in it.
+// It returns "" once an answer of the turn was refused.
+func Unanswered(s *mind.State, text string) string {
+	wasAsked := len(s.Refusals) > 0
+	isSilent := strings.TrimSpace(text) == mind.Nothing
+	if !isSilent || wasAsked || len(s.Said) > 0 {
+		return ""
+	}
+	spoke := false
+	for _, e := range slices.Backward(s.Live) {
+		switch {
+		case e.Final():
+			return ""
+		case e.Kind == mind.Reply && spoke:
+			return "somebody spoke in the middle of this turn, and " + mind.Nothing + " answers that, too. If it needs no " +
+				"answer, say " + mind.Nothing + " again"
+		case e.Kind == mind.Inbound:
+			spoke = spoke || strings.Contains("\n"+e.Text, "\n[USER:")
+		}
+	}
+	return ""
+}
+
 // Fits returns why a text does not fit the schema, or "".
 func (g Gate) Fits(text string) string {
 	schema, err := ReadSchema(g.Schema)
