@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/compactor/recall/text"
 	"lethe/internal/test/lethetest"
 )
 
@@ -110,3 +111,13 @@ the shop closes early on Saturdays
 nobody answered the phone all day
 the train from the coast was late again
 we painted the kitchen yellow`
+
+// Three letters in common at the beginning make no word look like another.
+func TestShortBeginnings(t *testing.T) {
+	if got := text.Near("sink", "since\nsing"); len(got) != 1 || got[0] != "sing" {
+		t.Error(got)
+	}
+	if got := text.Near("książka", "książkę"); len(got) != 1 {
+		t.Error(got)
+	}
+}

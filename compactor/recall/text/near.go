@@ -11,6 +11,7 @@ const (
 	mostNear    = 3
 	nearRange   = 0.85 // of the likeness of the best one: the least beside it
 	leastShared = 0.55 // of the letters of two words that are not almost equal
+	leastStart  = 4    // bytes at the beginning of two words that share nothing else
 	manyLetters = 8    // of a word in which two may be wrong
 )
 
@@ -49,6 +50,9 @@ func alike(asked, word string) float64 {
 	default:
 		for asked[shared] == word[shared] { // neither is a part
 			shared++
+		}
+		if shared < leastStart {
+			return 0
 		}
 	}
 	likeness := float64(2*shared) / float64(len(asked)+len(word))
