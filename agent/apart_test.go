@@ -642,3 +642,45 @@ func TestReviewerSaysApart(t *testing.T) {
 	equal(t, "said to Ann", strings.Contains(w.read(w.path("dev")), canary), true)
 	e.finish()
 }
+
+// RECALL finds lines of the rooms that everybody in the audience reads with others, with room and date, and no longer
+// once the person has left; what somebody in the audience may not read is not found.
+func TestRecallOfGroups(t *testing.T) {
+	t.Parallel()
+	ask := on("who mended", calls("RECALL", `{"query":"who mended the boiler?"}`))
+	w := newWorld(t, ask, ask, ask, ask, always("well"))
+	w.readers("house", "ann", "ben")
+	w.readers("others", "ben", "cem")
+	w.say("others", "cem", "a boiler was mended by "+canary)
+	for i := range 8 {
+		w.say("house", "ben", fmt.Sprintf("the boiler was mended by fitter %d", i), "the boiler is loud")
+	}
+	asks := func(name, room string) string {
+		t.Helper()
+		w.readers(room, strings.Split(room, "-")...)
+		bot := w.boot(name, room)
+		r := w.run(bot)
+		w.say(room, strings.Split(room, "-")[0], "who mended the boiler?")
+		w.answered(room, 1)
+		r.finish()
+		return w.results(bot)[0].text
+	}
+	found := asks("bot1", "ann")
+	contains(t, found, "matches: 3")
+	contains(t, found, "said in room=house")
+	contains(t, found, "[USER:ben 20")
+	contains(t, found, "fitter 7")
+	for name, room := range map[string]string{"bot2": "dan", "bot3": "ann-cem"} {
+		contains(t, asks(name, room), "nothing found")
+	}
+	w.readers("house", "ben")
+	w.say("ann", "ann", "who mended the boiler?")
+	bot, err := w.home.Find("bot1")
+	lethetest.Must(t, err)
+	r := w.run(bot)
+	w.answered("ann", 2)
+	r.finish()
+	results := w.results(bot)
+	equal(t, "found when she has left", strings.Contains(results[len(results)-1].text, "fitter"), false)
+	w.keeps(0)
+}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"lethe/agent/budget"
 	"lethe/agent/home"
@@ -45,18 +44,17 @@ func (t *thinker) try(ctx context.Context, model string) (why, err error) {
 	return why, t.pay(one, "model")
 }
 
-// inModel are the characters of a model's name beside letters and digits.
-const inModel = "._-:/@+[]~"
-
-func isStrange(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(inModel, r)
-}
+// inModel are the characters of a model's name, beside letters and digits.
+const (
+	inModel = "._-:/@+[]~"
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+)
 
 // TryModel tries the model that somebody named, and returns an answer to that. taken is "" if the model refuses.
 func (t *thinker) TryModel(name string) (taken, say string, err error) {
 	was := t.State.Stable.Params.Model
 	isStruck := shape.Text(secret.Text(name)) != name // whoever mistook it, the provider is not to know it
-	if isStruck || len(name) > maxModel || strings.ContainsFunc(name, isStrange) {
+	if isStruck || len(name) > maxModel || strings.Trim(name, letters+inModel) != "" {
 		const say = "A model's name has at most %d bytes: letters, digits and %s; it is no key. I keep the model %s."
 		return "", fmt.Sprintf(say, maxModel, inModel, was), nil
 	}

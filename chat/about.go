@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/BurntSushi/toml"
 
@@ -55,12 +54,9 @@ func readAbout(home, room string) (about About, err error) {
 	if err == nil {
 		var keys toml.MetaData
 		keys, err = toml.Decode(string(text), &about)
-		if unknown := keys.Undecoded(); err == nil && len(unknown) > 0 {
-			err = fmt.Errorf("unknown key %s", unknown[0])
-		}
 		for _, key := range keys.Keys() { // the decoder takes a key in any case
-			if name := key.String(); name != strings.ToLower(name) {
-				err = fmt.Errorf("unknown key %s", name)
+			if !slices.Contains([]string{"title", "archived", "readers"}, key.String()) {
+				err = fmt.Errorf("unknown key %s", key)
 			}
 		}
 	}

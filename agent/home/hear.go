@@ -72,12 +72,12 @@ func (h Home) Readers(room string) audience.Readers {
 	return about.Readers
 }
 
-// closedTo lists the rooms that not everybody in an audience may read.
-func (h Home) closedTo(of audience.Readers) (rooms []string) {
+// ClosedTo lists the rooms that not everybody in an audience may read.
+func (h Home) ClosedTo(of audience.Readers) (rooms []string) {
 	files, _ := os.ReadDir(h.Chats()) // without it nothing is heard
 	for _, file := range files {
 		room, isAbout := strings.CutSuffix(strings.TrimPrefix(file.Name(), "."), ".toml")
-		if isAbout && !h.Readers(room).MayRead(of) {
+		if isAbout && !slices.Contains(rooms, room) && !h.Readers(room).MayRead(of) {
 			rooms = append(rooms, room)
 		}
 	}
@@ -85,7 +85,7 @@ func (h Home) closedTo(of audience.Readers) (rooms []string) {
 }
 
 // Apart reports whether people have named readers for a room.
-func (h Home) Apart() bool { return len(h.closedTo(nil)) > 0 }
+func (h Home) Apart() bool { return len(h.ClosedTo(nil)) > 0 }
 
 // HeardByOthers reports whether an identity speaks, or will, in a room that somebody else may read.
 func (h Home) HeardByOthers(id Identity, owners audience.Readers) (bool, error) {
@@ -94,20 +94,11 @@ func (h Home) HeardByOthers(id Identity, owners audience.Readers) (bool, error) 
 	if len(rooms) == 0 || err != nil || !h.Apart() {
 		return false, err
 	}
-	if _, err := os.Stat(id.LIFE()); errors.Is(err, os.ErrNotExist) {
+	state, err := h.fold(id)
+	if err != nil { // it is being made, or whoever opens it learns why
 		return true, nil
 	}
-	state, err := h.fold(id)
-	if err != nil {
-		return true, err
-	}
-	return slices.ContainsFunc(rooms, func(room string) bool {
-		readers := h.Readers(room)
-		if state.Rooms[room] != nil {
-			readers = state.RoomReaders(room)
-		}
-		return state.Newborn() || state.Readers.MayRead(readers)
-	}), nil
+	return slices.ContainsFunc(rooms, func(room string) bool { return state.Newborn() || state.MaySay(room) }), nil
 }
 
 // MayRead reports whether everybody in an audience may read a text of another life, or a file that somebody sent: each
@@ -122,11 +113,11 @@ func (h Home) MayRead(text blobs.Blob, of audience.Readers) bool {
 	}
 	if whose == "" {
 		name := []byte("hash=" + text.Hash.String()[:shortestName])
-		return !h.says(h.closedTo(of), name)
+		return !h.says(h.ClosedTo(of), name)
 	}
 	witnesses, err := h.witnesses(h.Identity(whose, ""))
 	if err != nil {
-		return len(h.closedTo(of)) == 0
+		return len(h.ClosedTo(of)) == 0
 	}
 	return witnesses.MayRead(of)
 }

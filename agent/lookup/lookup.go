@@ -202,10 +202,34 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 		}
 		matches = append(
 			matches,
-			tools.Match{Listing: Listing(b.Store, h), Where: blobs.Gist(where), Offset: h.Offset, Passage: h.Shown()},
+			tools.Match{
+				Listing: Listing(b.Store, h), Where: fmt.Sprintf("%s offset=%d", blobs.Gist(where), h.Offset), Passage: h.Shown(),
+			},
 		)
 	}
-	return matches, remark, err
+	return append(matches, b.saidInGroups(query, (limit+1)/2)...), remark, err
+}
+
+// groupLines bounds the lines of a group that are looked at: the newest.
+const groupLines = 10_000
+
+// saidInGroups finds lines that say as much as a query in the rooms that everybody in the audience may read now, and
+// others, too. They are read where they lie. The newest of a room come first.
+func (b *View) saidInGroups(query string, most int) (matches []tools.Match) {
+	of := b.now.Load().Audience
+	for _, room := range b.Home.ClosedTo(nil) {
+		readers := b.Home.Readers(room)
+		if !readers.MayRead(of) || of.MayRead(readers) {
+			continue
+		}
+		lines, _ := chat.Before(b.Home.Room(room), -1, groupLines) // without them there is no match
+		for _, line := range slices.Backward(lines) {
+			if len(matches) < most && recall.Told(query, line.Text) {
+				matches = append(matches, tools.Match{Listing: "said in", Where: "room=" + room, Passage: string(line.Raw)})
+			}
+		}
+	}
+	return matches
 }
 
 // maxImages bounds the pictures of one line that are shown.

@@ -37,8 +37,9 @@ type Original struct {
 // Match is something that was found.
 type Match struct {
 	Listing string // ref, gist and time
-	Where   string // rooms and tools
-	Offset  int    // in characters: of the message that Passage begins with, or of Passage where that begins far before it
+	// Where are rooms, tools and an offset in characters: of the message that Passage begins with, or of Passage where
+	// that begins far before it.
+	Where   string
 	Passage string
 }
 
@@ -172,7 +173,7 @@ func (s *Set) search(ctx context.Context, _ Call, a recallArgs) (Result, error) 
 	}
 	b := fmt.Appendf(nil, "matches: %d, the best first.%s", len(matches), remark)
 	for _, m := range matches {
-		b = fmt.Appendf(b, "\n%s %s offset=%d", m.Listing, m.Where, m.Offset)
+		b = fmt.Appendf(b, "\n%s %s", m.Listing, m.Where)
 		b = append(b, Indented(m.Passage)...)
 	}
 	return Result{Body: b}, nil

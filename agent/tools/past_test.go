@@ -93,7 +93,7 @@ func TestRecall(t *testing.T) {
 	past := &fakePast{remark: " The index is still being made."}
 	id := newIdentity(t, func(c *Config) { c.Past = past })
 	lethetest.Words(t, id.ok("RECALL", "query", "a dog"), "nothing found", "still being made")
-	past.matches = []Match{{"◱hash=3f9c gist=g◲", "room=dev", 7, "Bosun\nthe dog"}, {"◱hash=beef gist=h◲", "tool=BASH", 0, ""}}
+	past.matches = []Match{{"◱hash=3f9c gist=g◲", "room=dev offset=7", "Bosun\nthe dog"}, {"◱hash=beef gist=h◲", "tool=BASH offset=0", ""}}
 	want := "matches: 2, the best first. The index is still being made.\n" +
 		"◱hash=3f9c gist=g◲ room=dev offset=7\n    Bosun\n    the dog\n◱hash=beef gist=h◲ tool=BASH offset=0"
 	if got := id.ok("RECALL", "query", "a dog", "limit", 1000); got != want || past.asked != "a dog 20" {
