@@ -13,7 +13,7 @@ import (
 	"lethe/agent/llm/rehearsal"
 )
 
-// Day is a day of a coding agent, replayed with the default settings.
+// Day is a day of an identity, replayed with the default settings.
 type Day struct {
 	Shape  string
 	Step   int     // tokens that come in from one request to the next; 0: people write now and then
@@ -28,7 +28,8 @@ const requestsOfADay = 1870
 // mostMore is what a million tokens may cost more, in USD, where few tasks end with an answer.
 const mostMore = 0.3
 
-// Days replays each shape of a day: all tasks end with an answer, each twentieth, none.
+// Days replays each shape of a day: of a coding agent whose tasks all end with an answer, each twentieth, none; of people
+// who talk; of triggers at night.
 func Days(ctx context.Context, say func(string)) ([]Day, error) {
 	var days []Day
 	var traces [][]Item
@@ -48,6 +49,12 @@ func Days(ctx context.Context, say func(string)) ([]Day, error) {
 		shape := Day{Shape: fmt.Sprintf("%d messages of %d tokens", messages, words), Most: 3.6}
 		add(shape, resident(requestsOfADay, messages, words, 1))
 	}
+	days = append(days,
+		Day{Shape: "talk", Every: 1, Most: 9.2},
+		Day{Shape: "talk in Chinese", Every: 1, Most: 5.6},
+		Day{Shape: "3000 triggers at night", Every: 1, Most: 56},
+	)
+	traces = append(traces, talks(1500, 25, english, 1), talks(700, 15, chinese, 1), night(3000, 1))
 	replays, ctx := errgroup.WithContext(ctx)
 	replays.SetLimit(runtime.NumCPU())
 	for i := range days {
@@ -215,6 +222,46 @@ func ended(items []Item, every int) (out []Item) {
 			}
 		}
 		out = append(out, item)
+	}
+	return out
+}
+
+// What people talk about.
+const (
+	english = "the boat house needs a new roof before the winter comes, and somebody has to call the carpenter about it, " +
+		"because the old one leaks over the piano and nobody wants to play in the rain; Ines asks for the key of the mill"
+	chinese = "船屋在冬天到来之前需要一个新的屋顶必须有人打电话给木匠因为旧屋顶漏水在钢琴上没有人愿意在雨中弹琴伊内斯要磨坊的钥匙"
+)
+
+// talks makes a trace of people who talk to an identity: lines of so many scraps of a text, with answers twice as long.
+func talks(requests, scraps int, text string, seed uint64) (out []Item) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	all := []rune(text)
+	some := func(mean int) string {
+		var b strings.Builder
+		for n := 1 + int(float64(mean)*math.Exp(rng.NormFloat64()-0.5)); n > 0; n-- {
+			at := rng.IntN(len(all) - 12)
+			b.WriteString(string(all[at:at+4+rng.IntN(8)]) + " ")
+		}
+		return b.String()
+	}
+	for n := range requests {
+		out = append(out, Item{User, fmt.Sprintf("%d. %s", n, some(scraps))}, Item{Asst, some(2 * scraps)})
+	}
+	return out
+}
+
+// night makes a trace of an identity that triggers wake so many times: now and then it looks, and all is well.
+func night(requests int, seed uint64) (out []Item) {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	for range requests {
+		out = append(out, Item{User, fmt.Sprintf("trigger watch-%d: %d jobs wait, the disk is at %d %%.",
+			rng.IntN(4), rng.IntN(40), 30+rng.IntN(60))})
+		if rng.IntN(8) == 0 {
+			queue := fmt.Sprintf("queue-%d: %d waiting, last run %x", rng.IntN(4), rng.IntN(40), rng.Uint64())
+			out = append(out, Item{Asst, "I look at the queue."}, Item{Tool, queue})
+		}
+		out = append(out, Item{Asst, "All is as it should be."})
 	}
 	return out
 }
