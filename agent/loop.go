@@ -43,7 +43,11 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		if a.leaveIfFinished() {
 			return a.end("done")
 		}
-		if err := a.wait(ctx); err != nil {
+		rest, at := a.rest()
+		if rest != nil {
+			return rest
+		}
+		if err := a.wait(ctx, at); err != nil {
 			return err
 		}
 	}
@@ -154,9 +158,15 @@ func (a *Agent) obey() error {
 	)
 }
 
+// rest returns a rest of the identity, or nil and when the clock may make something due.
+func (a *Agent) rest() (*home.Rest, time.Time) {
+	busy := a.view.Busy() || a.hasWork() || a.forgetter.requested
+	return a.listener.Rest(busy, wake.Sooner(
+		a.listener.NextLook(), a.outbox.NextTry(), a.keeper.due, a.thinker.nextTry(), a.view.State.Until))
+}
+
 // wait blocks until something may be due. It asks no model. A person who says that a cause is mended ends a pause.
-func (a *Agent) wait(ctx context.Context) error {
-	at := wake.Sooner(a.listener.NextLook(), a.outbox.NextTry(), a.keeper.due, a.thinker.nextTry(), a.view.State.Until)
+func (a *Agent) wait(ctx context.Context, at time.Time) error {
 	select {
 	case <-ctx.Done():
 	case <-a.listener.Changed():
@@ -186,14 +196,14 @@ func (a *Agent) leaveIfFinished() bool {
 	if a.view.State.Task == nil || a.view.State.Works() {
 		return false
 	}
-	if a.caller.awaits() || a.forgetter.job != nil {
-		return false
-	}
+	return !a.hasWork() && a.view.Team.Leave()
+}
+
+// hasWork reports whether the identity owes something, waits for something, or forgets.
+func (a *Agent) hasWork() bool {
 	owed := a.view.State.Owed()
-	if owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
-		return false
-	}
-	return a.view.Team.Leave()
+	owes := owed.Answer || len(owed.Calls)+len(owed.Posts) > 0
+	return owes || a.caller.awaits() || a.forgetter.job != nil
 }
 
 // end records the stop. The journal writes an epoch with it, so that the next resume is short.
@@ -223,7 +233,9 @@ func (a *Agent) leave(err error) {
 	a.thinker.indexer.Stop()
 	a.forgetter.stop()
 	a.view.Home.RepairFor(err, a.view.Log) // so that it can be opened again
-	a.showEnd(err)
+	if !errors.As(err, new(*home.Rest)) {
+		a.showEnd(err)
+	}
 }
 
 // during runs work in another goroutine while this one goes on listening for commands. Commands change the State, so

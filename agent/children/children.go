@@ -249,7 +249,7 @@ func (t *Team) supervise(ctx context.Context, id home.Identity) error {
 			err = guard(ctx, life, log)
 		}
 		isFinal := errors.Is(err, home.ErrCorrupt) || errors.As(err, new(*home.RunningError))
-		hasEnded := err == nil || ctx.Err() != nil
+		hasEnded := err == nil || ctx.Err() != nil || errors.As(err, new(*home.Rest))
 		if isFinal || hasEnded {
 			return err
 		}
@@ -265,7 +265,7 @@ func (t *Team) supervise(ctx context.Context, id home.Identity) error {
 		}
 		wait = min(max(2*wait, time.Second), longestWait)
 		log.Error("the identity failed; it is opened again from its log", "error", err, "in", wait)
-		if !holdOut(ctx, id, err, failing, wait) {
+		if !HoldOut(ctx, id, err, failing, wait) {
 			return err
 		}
 		life, err = t.opened(id)
@@ -275,33 +275,43 @@ func (t *Team) supervise(ctx context.Context, id home.Identity) error {
 // longestWait is the longest time between two attempts at opening an identity.
 const longestWait = time.Minute
 
-// holdOut waits until an identity that fails is to be opened again, and shows what
-// is tried since when. It holds the lock meanwhile, so the identity is not taken
-// for stopped. It reports false when the identity is to stop instead.
-func holdOut(ctx context.Context, id home.Identity, err error, failing time.Time, wait time.Duration) bool {
-	show := func(string) {}
-	lock := home.LockOf(id)
-	if locked, _ := lock.TryLock(); locked { // otherwise another process has it, and shows what it does
-		defer lock.Unlock()
-		show = func(state string) {
-			shown, _ := status.Read(id.Dir) // what else it shows stays
-			shown.Name, shown.Self, shown.PID = id.Name, id.Self, os.Getpid()
-			shown.State, shown.Since, shown.Error = state, failing, err.Error()
-			_ = status.Write(id.Dir, shown) // a view
-		}
+// HoldOut waits until an identity that fails, or rests, is to be opened again, and shows that since when. It holds the
+// lock meanwhile, so the identity is not taken for stopped. It reports false when the identity is to stop instead.
+func HoldOut(ctx context.Context, id home.Identity, err error, since time.Time, wait time.Duration) bool {
+	shown, _ := status.Read(id.Dir) // what else it shows stays
+	shown.Name, shown.Self, shown.PID = id.Name, id.Self, os.Getpid()
+	shown.State, shown.Since, shown.Error = status.Retrying, since, err.Error()
+	var changed <-chan struct{}
+	rest, every := &home.Rest{Until: time.Now().Add(wait), Look: home.LookAt()}, 100*time.Millisecond
+	if errors.As(err, &rest) {
+		_ = id.SetRest(rest) // without it, the next process loads the identity
+		told, cancel := rest.Watcher.Subscribe(rest.Scopes...)
+		defer cancel()
+		shown.State, shown.Error, changed, every = status.Idle, "", told, time.Hour
 	}
-	show(status.Retrying)
-	for end := time.Now().Add(wait); ctx.Err() == nil && !home.Asked(id, home.WishStop); {
-		if time.Now().After(end) {
+	show := func() {}
+	if lock, err := home.Lock(id); err == nil { // otherwise another process has it, and shows what it does
+		defer lock.Unlock()
+		show = func() { _ = status.Write(id.Dir, shown) } // a view
+	}
+	show()
+	for ctx.Err() == nil && !home.Asked(id, home.WishStop) {
+		if rest.Over() {
 			return true
 		}
+		left := every
+		if !rest.Until.IsZero() {
+			left = min(left, time.Until(rest.Until))
+		}
 		select {
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(left):
+		case <-changed:
 		case <-ctx.Done():
 		}
 	}
 	_ = home.WishStop.Drop(id)
-	show(status.Stopped)
+	shown.State = status.Stopped
+	show()
 	return false
 }
 

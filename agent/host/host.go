@@ -69,6 +69,8 @@ type Options struct {
 
 	HintTime time.Duration // the longest that a turn waits for a hint; 0 leaves that to the agent
 	Pace     time.Duration // between the pieces of an answer of the offline model
+
+	restAfter time.Duration // of nothing to do, the run of a hired identity ends with a *home.Rest; 0: never
 }
 
 // SettingsError says that an identity cannot run with its settings: see agent.SettingsError.

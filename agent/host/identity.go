@@ -38,6 +38,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	}
 	if hired != nil {
 		h.employ(hired.With, &c)
+		c.RestAfter = h.options.restAfter
 	}
 	return c, h.review(id, &c)
 }

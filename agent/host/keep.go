@@ -1,10 +1,12 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
+	"lethe/agent/children"
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/chat"
@@ -13,11 +15,14 @@ import (
 // keepPace is the time between two looks for identities that another process has let go.
 const keepPace = time.Second
 
+// restAfter is the time for which a hired identity has nothing to do before it is not loaded any more.
+const restAfter = time.Minute
+
 // Keep runs f, and beside it the identities of a home that people have started (home.Started) or start meanwhile. It
 // returns when f and all identities have ended. An error of f ends them, as ctx does. Each begins with the settings and
-// keys as they are then, without the options that stand in for settings. If an identity cannot be run, Keep writes down
-// why, and tries it again when people start it again. While another process keeps them, Keep waits for its end. Log is
-// set.
+// keys as they are then, without the options that stand in for settings; one that was hired is loaded only while it has
+// something to do. If an identity cannot be run, Keep writes down why, and tries it again when people start it again.
+// While another process keeps them, Keep waits for its end. Log is set.
 func Keep(ctx context.Context, place home.Home, o Options, f func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -44,7 +49,7 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 			}
 			runs[started.Self] = true
 			go func() { // ends with ctx
-				keep(ctx, place, started, o)
+				keep(ctx, place, started, watcher, o)
 				ended <- started.Self
 			}()
 		}
@@ -69,17 +74,30 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 }
 
 // keep runs a started identity until it is stopped, or writes down why it cannot be run.
-func keep(ctx context.Context, place home.Home, started home.Started, o Options) {
+func keep(ctx context.Context, place home.Home, started home.Started, watcher *chat.Watcher, o Options) {
 	var settings config.Settings
-	var h *Host
 	o.Offline, o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = started.Offline, "", "", "", 0, "", nil
 	o.Standby = false
 	err := config.Read(place.Dir, &settings)
-	if err == nil {
-		h, err = New(place, settings, o)
+	if settings.Share.URL == "" { // else the host goes on serving
+		o.restAfter = cmp.Or(o.restAfter, restAfter)
 	}
-	if err == nil {
-		err = h.Run(ctx, []home.Identity{started.Identity})
+	for err == nil {
+		rest := started.Rests()
+		isLoaded := rest == nil || o.restAfter == 0
+		if isLoaded {
+			var h *Host
+			if h, err = New(place, settings, o); err == nil {
+				err = h.Run(ctx, []home.Identity{started.Identity})
+			}
+		}
+		if isLoaded && !errors.As(err, &rest) {
+			break
+		}
+		rest.Watcher, err = watcher, nil
+		if !children.HoldOut(ctx, started.Identity, rest, time.Now().UTC(), 0) {
+			return
+		}
 	}
 	runsElsewhere := errors.As(err, new(*home.RunningError))
 	hasEnded := err == nil || ctx.Err() != nil

@@ -88,15 +88,10 @@ func Post(home home.Home, room, user, text string) (chat.Line, error) {
 // said, except with ErrNotHeard.
 func (i *Identity) Say(ctx context.Context, room, text string) (Reply, error) {
 	room = cmp.Or(room, RoomOf(i.Identity))
-	asked, err := i.Ask(room)
-	if err != nil {
-		return Reply{}, err
+	for reply, err := range SayTo(ctx, i.host.settings.UserName(), room, text, []*Identity{i}, nil) {
+		return reply, err
 	}
-	line, err := Post(i.host.home, room, i.host.settings.UserName(), text)
-	if err != nil {
-		return Reply{}, err
-	}
-	return asked.Await(ctx, line, nil)
+	return Reply{}, nil // it yields once
 }
 
 // SayTo says something in a room as user, and yields what each of several identities has made of it, in their order.

@@ -41,6 +41,8 @@ type Hearing struct {
 
 	AddTriggers string   // when the identity may make and change triggers: wake.AddSpoken (default) or wake.AddAlways
 	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
+
+	RestAfter time.Duration // of nothing to do, a run ends with a *home.Rest; 0: never
 }
 
 // Config holds the settings of a Listener.
@@ -90,6 +92,9 @@ type Listener struct {
 	jobs     wake.Jobs      // a source
 	due      time.Time      // when the clock makes them due again, as of the last look
 	missing  time.Time      // when it was found that lines have gone from rooms unheard
+
+	rest   home.Rest // begins at restAt, unless something happens before
+	restAt time.Time // zero while there is something to do
 }
 
 // New returns the Listener of an identity, with the sources that wake it by itself, which are

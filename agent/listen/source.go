@@ -111,6 +111,23 @@ func (l *Listener) heardAll(room string) bool {
 	return slices.Contains(l.Joined(), room) && l.cursor(room).AtEnd(l.Path(room))
 }
 
+// Rest returns the rest of an identity that has had nothing to do for RestAfter, else nil, and when to ask again. due is
+// when the clock makes something due; zero: never. A whole round, which began after the look, has found nothing.
+func (l *Listener) Rest(busy bool, due time.Time) (rest *home.Rest, at time.Time) {
+	if l.conf.RestAfter == 0 || busy || l.Triggers.Running() {
+		l.restAt = time.Time{}
+		return nil, due
+	}
+	scopes := append(l.scopes(), chat.Scope{Dir: l.ID.Dir, Names: []string{filepath.Base(l.ID.LIFE())}})
+	if look := home.LookAt(scopes...); l.restAt.IsZero() || look != l.rest.Look {
+		l.rest, l.restAt = home.Rest{Scopes: scopes, Look: look}, time.Now().Add(l.conf.RestAfter)
+	}
+	if l.rest.Until = due; time.Now().Before(l.restAt) {
+		return nil, wake.Sooner(due, l.restAt)
+	}
+	return &l.rest, due
+}
+
 // scopes are the files that concern the identity. It watches only the rooms that it
 // hears, or each line would wake every identity of the home.
 func (l *Listener) scopes() []chat.Scope {

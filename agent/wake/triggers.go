@@ -101,6 +101,9 @@ func (t *Triggers) Stop() {
 	t.runs.Wait()
 }
 
+// Running reports whether a command runs.
+func (t *Triggers) Running() bool { return len(t.slots) > 0 }
+
 // Due returns the lines of the triggers that fire now, and the time of the next look.
 func (t *Triggers) Due(v View) (out []Commit, next time.Time, err error) {
 	if err := t.reload(v); err != nil {

@@ -139,7 +139,8 @@ func (l *Lives) Forget(ctx context.Context, id home.Identity, store *blobs.Store
 // copies are the files that repeat a life, and LIFE behind them.
 var copies = []string{
 	"recall.db*", home.ContextFile, "status.json", "live.*", "*.torn-*", "*.here", "triggers/*", "jobs/*/*",
-	"MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", "hired.toml", workspaceFile, "LIFE.md", "LIFE.erased",
+	"MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", "hired.toml", "rest.toml", workspaceFile,
+	"LIFE.md", "LIFE.erased",
 }
 
 // wipe removes the files of the life here, which are read anew.
