@@ -40,13 +40,10 @@ func Append(path string, line []byte) (from, to int64, err error) {
 // Once appends a line of an agent to the room at path, unless a line there has its text.
 func Once(path, name, text string) error {
 	line, err := Format(true, name, time.Now(), text)
-	if err != nil {
-		return err
-	}
 	said, _ := os.ReadFile(path) // a file that cannot be read takes no line, either
 	_, text, _ = strings.Cut(string(line), "]")
-	if strings.Contains(string(said), "]"+text) {
-		return nil
+	if err != nil || strings.Contains(string(said), "]"+text) {
+		return err
 	}
 	_, _, err = Append(path, line)
 	return err

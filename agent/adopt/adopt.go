@@ -156,6 +156,7 @@ type Agent struct {
 // Agents are all agents, by how many people use them.
 var Agents = []Agent{
 	claudeCode, codex, pi, chatGPT, claudeAI, openClaw, hermes, qwenCode, geminiCLI, openCode, copilotCLI,
+	rooms,
 }
 
 // Find returns the agent with a name, or nil.

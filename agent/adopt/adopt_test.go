@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -102,4 +103,33 @@ func readFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// A room's lines come with their speakers, and those that were taken before do not come again.
+func TestRooms(t *testing.T) {
+	at := "2026-11-20T12:57:16Z"
+	text := "[USER:ann " + at + "] hello\n[AGENT:bot " + at + "] hello, Ann\n[USER:ann " + at + "] hello\nbare\n"
+	known := map[uint64]bool{}
+	read := func(text string) (got []string) {
+		files := fstest.MapFS{"ann.md": {Data: []byte(text)}, "ann.toml": {Data: []byte("title = \"Ann\"")}}
+		sink := &collected{}
+		_, err := adopt.Read(t.Context(), adopt.Find("room"), files, sink, adopt.Options{
+			Known: func(key uint64) bool { return known[key] },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range sink.entries {
+			known[entry.Key] = true
+			got = append(got, string(entry.Who)+" "+entry.Text)
+		}
+		return got
+	}
+	want := []string{"person ann: hello", "assistant bot: hello, Ann", "person ann: hello", "person unknown: bare"}
+	if got := read(text); !slices.Equal(got, want) {
+		t.Errorf("read %q", got)
+	}
+	if got := read(text + "[USER:ann " + at + "] bye\n"); !slices.Equal(got, []string{"person ann: bye"}) {
+		t.Errorf("read again: %q", got)
+	}
 }

@@ -1,8 +1,6 @@
 package home
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +24,7 @@ type Started struct {
 func (h Home) startedDir() string { return filepath.Join(h.Dir, "started") }
 
 func (id Identity) startedFile() string {
-	return filepath.Join(filepath.Dir(filepath.Dir(id.Dir)), "started", id.Self)
+	return filepath.Join(id.Dir, "..", "..", "started", id.Self)
 }
 
 // Start has an identity be kept running. With failed, that is why it could not be run; without, it is tried again. When
@@ -38,9 +36,6 @@ func (id Identity) Start(offline bool, failed string) error {
 
 // Unstart ends the wish to keep an identity running; a process that runs it goes on until it is asked to stop.
 func (id Identity) Unstart() error {
-	if _, err := os.Lstat(id.startedFile()); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	return durable.Remove(id.startedFile())
 }
 

@@ -25,12 +25,12 @@ var (
 const otherName = "hire another one with --as"
 
 // Hire boots an identity for a role, with a room whose readers are the people of work, and has it be kept running; or
-// has the one that was fired go on. An empty name is made of role and people; an empty room is called like the identity.
-// Hires of one home take turns. The error is home.ErrNotFound for an unknown role, ErrHired, ErrBound, or a
-// *config.Error.
+// has the one that was fired go on. An empty name is made of the role and one person, or else the room; an empty room is called
+// like the identity. Hires of one home take turns. The error is home.ErrNotFound for an unknown role, ErrHired,
+// ErrBound, or a *config.Error; also then the identity has its name.
 func (h *Host) Hire(name, room string, work home.Hired) (id home.Identity, err error) {
-	name = cmp.Or(name, strings.ToLower(strings.Join(append([]string{work.Role}, work.For...), "-")))
-	room = cmp.Or(room, name)
+	id.Name = nameOf(name, room, work)
+	name, room = id.Name, cmp.Or(room, id.Name)
 	role, err := config.ReadRole(h.home, work.Role)
 	if err != nil {
 		return id, err
@@ -59,27 +59,34 @@ func (h *Host) Hire(name, room string, work home.Hired) (id home.Identity, err e
 	return id, id.Start(work.With.Model == "offline", "")
 }
 
-// Engage has an identity hear the room of a chat that names a role: it hires one, unless there is one of that name, fired
-// or not. If it cannot, the chat is told so, and the people of notify why, each once.
-func (h *Host) Engage(name, room string, work home.Hired) error {
-	id, err := h.home.Find(name)
-	if err == nil {
+func nameOf(name, room string, work home.Hired) string {
+	ofPeople := strings.ToLower(work.Role + "-" + strings.Join(work.For, "-"))
+	if isChat := len(work.For) != 1 || !home.ValidName(ofPeople); isChat && room != "" {
+		ofPeople = work.Role + "-" + strings.TrimPrefix(room, "telegram-")
+	}
+	return cmp.Or(name, ofPeople)
+}
+
+// Engage has an identity hear the room of a chat that names a role: it hires one as Hire does, unless there is one of
+// that name, fired or not. If it cannot, the chat is told so, and the people of notify why, each once.
+func (h *Host) Engage(room string, work home.Hired) error {
+	name := nameOf("", room, work)
+	if id, err := h.home.Find(name); err == nil {
 		if started, kept := id.Started(); kept { // a hire that was cut short has told no daemon
 			_ = id.Start(started.Offline, started.Failed)
 		}
-		err = h.home.Subscribe(id, room)
-	} else if _, err = h.Hire(name, room, work); errors.Is(err, ErrHired) { // meanwhile
+		return h.home.Subscribe(id, room)
+	}
+	_, err := h.Hire(name, room, work)
+	if err == nil || errors.Is(err, ErrHired) { // meanwhile
 		return nil
 	}
-	if err == nil {
-		return nil
-	}
-	failed := chat.Once(h.home.Room(room), name, "Nobody can answer here now. What you write waits.")
+	told := chat.Once(h.home.Room(room), name, "Nobody can answer here now. What you write waits.")
 	why := chat.Notice(room, fmt.Sprintf("%s cannot be hired: %v", work, err))
 	for _, notices := range h.notices() {
-		failed = errors.Join(failed, chat.Once(h.home.Room(notices), name, why))
+		told = errors.Join(told, chat.Once(h.home.Room(notices), name, why))
 	}
-	return errors.Join(err, failed)
+	return errors.Join(err, told)
 }
 
 // admit refuses one identity more than [hire] allows, and one that is there unless it was hired for the same work and is
@@ -121,7 +128,7 @@ func (h *Host) admit(name string, work home.Hired) error {
 func (h *Host) closeRoom(room string, readers audience.Readers) error {
 	about, err := chat.ReadAbout(h.home.Dir, room)
 	_, missing := os.Lstat(h.home.Room(room))
-	switch isNew := about.Readers == nil && errors.Is(missing, os.ErrNotExist); {
+	switch isNew := about.Readers == nil && missing != nil; {
 	case err != nil:
 		return err
 	case isNew:

@@ -107,7 +107,7 @@ func TestEngageIsCutShort(t *testing.T) {
 	role(t, h.home, "nurse", "")
 	work := home.Hired{Role: "nurse", For: []string{"cleo"}}
 	closed := chat.About{Readers: work.For} // by the bridge
-	engage := func() error { return h.Engage("nurse-cleo", "telegram-1", work) }
+	engage := func() error { return h.Engage("telegram-1", work) }
 	for last := 1; ; last++ {
 		steps := 0
 		lethetest.Must(t, closed.Write(h.home.Dir, "telegram-1"))
@@ -152,7 +152,7 @@ func TestEngageIsCutShort(t *testing.T) {
 	var at sync.WaitGroup
 	for range 4 {
 		at.Go(func() {
-			if err := h.Engage("nurse-dan", "telegram-2", home.Hired{Role: "nurse", For: []string{"dan"}}); err != nil {
+			if err := h.Engage("telegram-2", home.Hired{Role: "nurse", For: []string{"dan"}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -168,7 +168,7 @@ func TestEngageRefused(t *testing.T) {
 	h, _ := private(t, "notify = [\"telegram:Owner\", \"push\"]\nuser = \"grace\"\n[hire]\nday_usd = 1\n")
 	role(t, h.home, "nurse", "")
 	for range 2 {
-		if err := h.Engage("nurse-cleo", "telegram-1", home.Hired{Role: "nurse", For: []string{"cleo"}}); !errors.Is(err, ErrBound) {
+		if err := h.Engage("telegram-1", home.Hired{Role: "nurse", For: []string{"cleo"}}); !errors.Is(err, ErrBound) {
 			t.Errorf("hired: %v", err)
 		}
 	}

@@ -74,25 +74,14 @@ func (h Home) Clock() *time.Location { return cmp.Or(h.Zone, time.Local) }
 // Agent is an identity: what it shows while it runs, and what its log says.
 type Agent struct {
 	status.Status
-	Parent string `json:"parent,omitempty"` // of a child
-	Host   string `json:"host,omitempty"`   // of the home that has the life, if that is another one
-	Work   *Work  `json:"work,omitempty"`
-	Hired  string `json:"hired,omitempty"` // its role and people
-	// Spans has the costs of one that was hired, with its descendants: today, this month, in its life.
-	Spans     []budget.Line `json:"spans,omitempty"`
-	Turns     int           `json:"turns"`
-	Entries   int           `json:"entries"`
-	LifeBytes int64         `json:"life_bytes"`
-	Indent    string        `json:"-"` // below its parent
-}
-
-// Team tells the role, the people and the costs of an identity that was hired; "" of another one.
-func (a Agent) Team() string {
-	team := a.Hired
-	for _, line := range a.Spans[:min(2, len(a.Spans))] {
-		team += "; " + line.Left()
-	}
-	return team
+	Parent    string `json:"parent,omitempty"` // of a child
+	Host      string `json:"host,omitempty"`   // of the home that has the life, if that is another one
+	Work      *Work  `json:"work,omitempty"`
+	Hired     string `json:"hired,omitempty"` // its role, people and costs
+	Turns     int    `json:"turns"`
+	Entries   int    `json:"entries"`
+	LifeBytes int64  `json:"life_bytes"`
+	Indent    string `json:"-"` // below its parent
 }
 
 // Work is the state of a child's task.
@@ -126,7 +115,9 @@ func (h Home) bill(list []Agent) {
 		if budgets.Day == "" {
 			budgets, _ = h.Budgets()
 		}
-		list[i].Spans = budgets.Of(agent.Self).Lines
+		for _, line := range budgets.Of(agent.Self).Lines {
+			list[i].Hired += "; " + line.Left()
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"os"
 	"slices"
 	"time"
@@ -35,8 +34,8 @@ func (h Home) wakes(id home.Identity, room string) string {
 	case h.Mentions != nil && h.Mentions(id.Name):
 		return "mentions"
 	}
-	if hired, _ := id.Hired(); hired != nil {
-		return cmp.Or(hired.With.Wake, "lines")
+	if hired, _ := id.Hired(); hired != nil && hired.With.Wake != "" {
+		return hired.With.Wake
 	}
 	return "lines"
 }

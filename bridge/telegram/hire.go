@@ -9,19 +9,11 @@ import (
 // everyPrivate stands in Settings.Roles for all private chats that are not named there.
 const everyPrivate = "private"
 
-// isPrivate reports whether a peer is a person.
-func isPrivate(peer string) bool { return !strings.HasPrefix(peer, "-") }
-
 // role returns the role of the life that answers a peer, or "".
 func (s *session) role(peer string) string {
-	id, topic := parseKey(peer)
-	other := keyOf(s.chats.current(id), topic)
-	if isPrivate(peer) {
-		other = everyPrivate
-	}
 	role, isNamed := s.cfg.Roles[peer]
-	if !isNamed {
-		role = s.cfg.Roles[other]
+	if !isNamed && !strings.HasPrefix(peer, "-") {
+		role = s.cfg.Roles[everyPrivate]
 	}
 	return role
 }
@@ -32,11 +24,7 @@ func (s *session) hire(at spot) {
 	if work.Role == "" || s.hired[at.peer] {
 		return
 	}
-	name := strings.ToLower(work.Role + "-" + strings.Join(work.For, "-"))
-	if !at.private() || !home.ValidName(name) {
-		name = work.Role + "-" + strings.ReplaceAll(at.peer, ".", "-")
-	}
-	err := s.cfg.Hire(name, at.room, work)
-	s.hub.LocalTrouble("hire "+work.Role+" for chat "+at.peer, err)
+	err := s.cfg.Hire(at.room, work)
+	s.hub.LocalTrouble("hire a life for chat "+at.peer, err)
 	s.hired[at.peer] = err == nil
 }

@@ -21,10 +21,10 @@ func (st *stage) hires(roles map[string]string, no string) func() []string {
 	var mu sync.Mutex
 	var all []string
 	st.cfg.Roles = roles
-	st.cfg.Hire = func(name, room string, work home.Hired) error {
+	st.cfg.Hire = func(room string, work home.Hired) error {
 		mu.Lock()
 		defer mu.Unlock()
-		all = append(all, name+" in "+room+" as "+work.String())
+		all = append(all, room+" as "+work.String())
 		if slices.Contains(work.For, no) {
 			return errors.New("there is no place left")
 		}
@@ -72,10 +72,10 @@ func TestRoles(t *testing.T) {
 	st.quiet()
 	who := "telegram:" + group
 	equalAll(t, "hired", hired(),
-		"nurse-"+id(ada.ID)+" in telegram-"+id(ada.ID)+" as nurse for "+id(ada.ID),
-		"nurse-bob in telegram-"+id(bob.ID)+" as nurse for Bob",
-		"scribe-"+group+" in telegram-"+group+" as scribe for "+who,
-		"clerk-"+strings.ReplaceAll(topic, ".", "-")+" in telegram-"+strings.ReplaceAll(topic, ".", "_")+
+		"telegram-"+id(ada.ID)+" as nurse for "+id(ada.ID),
+		"telegram-"+id(bob.ID)+" as nurse for Bob",
+		"telegram-"+group+" as scribe for "+who,
+		"telegram-"+strings.ReplaceAll(topic, ".", "-")+
 			" as clerk for telegram:"+topic)
 	equalAll(t, "room", st.texts("telegram-"+group), "Mallory-"+id(mal.ID)+": hello")
 	equal(t, "readers", home.Home{Dir: st.home}.Readers("telegram-"+group).String(), who)
@@ -101,9 +101,9 @@ func TestRoleInAGivenRoom(t *testing.T) {
 	st.Say(st.Private(bob), bob, "hello?")
 	st.hears("own", 1)
 	st.within("it is tried for each line", func() bool { return len(hired()) == 3 })
-	bobs := "nurse-bob in telegram-" + id(bob.ID) + " as nurse for bob"
-	equalAll(t, "hired", hired(), "nurse-ada in own as nurse for Ada", bobs, bobs)
+	bobs := "telegram-" + id(bob.ID) + " as nurse for bob"
+	equalAll(t, "hired", hired(), "own as nurse for Ada", bobs, bobs)
 	st.within("health tells", func() bool {
-		return strings.Contains(st.health().Error, "hire nurse for chat "+id(bob.ID)+": there is no place left")
+		return strings.Contains(st.health().Error, "hire a life for chat "+id(bob.ID)+": there is no place left")
 	})
 }

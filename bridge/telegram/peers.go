@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,27 +149,25 @@ func peerOf(chatID string, topic int, rules access.Rules) (key string) {
 // room returns the room of a peer: the room that came with its permission, or the default. A person who may not read
 // that has a room alone. A chat with a role has one, too, unless it was given a room that is as good.
 func (s *session) room(peer string, rules access.Rules) string {
-	private, hasRole := isPrivate(peer), s.role(peer) != ""
-	given := rules.Room(peer, private)
-	if !chat.ValidRoom(given) { // a person may have edited the file
-		given = ""
-	}
-	in, room := home.Home{Dir: s.cfg.Home}, cmp.Or(given, s.cfg.Room)
+	in, private := home.Home{Dir: s.cfg.Home}, !strings.HasPrefix(peer, "-")
 	name, isListed := rules.Called(peer)
-	fits := in.Readers(room).Has(name)
-	if !private {
-		name, isListed, fits = Name+":"+peer, rules.Chat(peer), given != "" || !hasRole
+	room, fits := rules.Room(peer, private), true
+	if !chat.ValidRoom(room) { // a person may have edited the file
+		room, fits = s.cfg.Room, s.role(peer) == ""
 	}
-	only := audience.Readers{name}
-	if private && hasRole {
-		fits = audience.Same(in.Readers(room), only)
+	if !private {
+		name, isListed = Name+":"+peer, rules.Chat(peer)
+	} else if readers := in.Readers(room); s.role(peer) != "" {
+		fits = audience.Same(readers, audience.Readers{name})
+	} else {
+		fits = readers.Has(name)
 	}
 	if fits || !isListed {
 		return room
 	}
-	room = Name + "-" + strings.ReplaceAll(peer, ".", "_")
+	room = Name + "-" + strings.ReplaceAll(peer, ".", "-")
 	if in.Readers(room) == nil { // else people may have named others
-		err := chat.About{Title: name, Readers: only}.Write(in.Dir, room)
+		err := chat.About{Title: name, Readers: audience.Readers{name}}.Write(in.Dir, room)
 		s.hub.LocalTrouble("close the room of a chat", err)
 	}
 	return room

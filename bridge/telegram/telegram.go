@@ -74,9 +74,8 @@ type Config struct {
 	Notify []string // names of listed persons whose private chats get the notices for them
 	People []string // who may answer a question that names nobody
 
-	// Hire has a life called name hear a room for the work, or says there and in an error that nobody can. May be nil
-	// without Roles.
-	Hire func(name, room string, work home.Hired) error
+	// Hire has a life hear a room for the work, or says there and in an error that nobody can. May be nil without Roles.
+	Hire func(room string, work home.Hired) error
 
 	// Ready is called once, with the bot's user name, when Telegram has answered. May be nil.
 	Ready func(bot string)
@@ -139,11 +138,6 @@ func (c Config) Check() error {
 	}
 	if !slices.Contains([]string{"", access.MembersAll, access.MembersListed}, c.Members) {
 		return fmt.Errorf("members = %q: use %s or %s", c.Members, access.MembersAll, access.MembersListed)
-	}
-	for id := range c.Roles {
-		if err := CheckID(id); err != nil && id != everyPrivate {
-			return fmt.Errorf("roles: %w, or use %s", err, everyPrivate)
-		}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func writeAgents(out io.Writer, app *cli.App, all []report.Agent) {
 		rows.Row(agent.Indent+agent.Name, fmt.Sprintf("%.16s", agent.Self), state, agent.Model, agent.Rooms, agent.Turns,
 			fmt.Sprintf("%d KiB", (agent.LifeBytes+1023)>>10), context,
 			fmt.Sprintf("%d/%d/%d", agent.InputTokens, agent.CachedTokens, agent.OutputTokens),
-			llm.Dollars(agent.Model, agent.CostUSD), agent.Team())
+			llm.Dollars(agent.Model, agent.CostUSD), agent.Hired)
 	}
 	rows.Write(out)
 	for _, agent := range all {

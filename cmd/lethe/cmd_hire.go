@@ -19,14 +19,16 @@ func newHireCommand(app *cli.App) *cobra.Command {
 room of its own. A daemon keeps it running until it is fired. docs/agents.md has the files of a role.`,
 		Example: `  lethe hire nurse --for ann
   lethe hire clerk --for ann --for ben --as house`,
-		Args: cli.ExactArgs(1),
-		RunE: app.WithHome(func(_ context.Context, args []string) error {
-			return hiring.Hire(app, options, args[0])
+		Args: cli.MaximumArgs(1),
+		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			return hiring.Run(ctx, app, options, cli.Argument(args, 0))
 		}),
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&options.For, "for", nil, "`WHO` may read its room; may be given again")
 	flags.StringVar(&options.As, "as", "", "`NAME` of the identity, and of its room (default: ROLE-WHO)")
+	flags.StringVar(&options.Split, "split", "", "show which life each chat of `NAME` would get, with its past")
+	flags.BoolVar(&options.Yes, "yes", false, "and have it get that life, which NAME hears no longer")
 	return cmd
 }
 

@@ -186,7 +186,7 @@ func (d *agentsData) member(html *htmlPage, agent report.Agent) {
 		html.put(" · %s", report.Dollars(agent.CostUSD))
 	}
 	if agent.Hired != "" {
-		html.put(" · %s", agent.Team())
+		html.put(" · %s", agent.Hired)
 	}
 	if n := len(agent.Questions); n > 0 {
 		html.put(` · <a href="/agents/%s/now">%d open %s</a>`, agent.Name, n, counted(n, "question", "questions"))

@@ -2,21 +2,30 @@
 package hiring
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
+	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/bridge/report"
+	"lethe/chat"
+	"lethe/cmd/lethe/adopting"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
+	"lethe/mind/audience"
 )
 
 // Options are the flags of lethe hire.
 type Options struct {
 	For []string // the names of people
 	As  string   // the name of the identity; "" is made of the role and the people
+
+	Split string // the identity whose chats get lives of their own
+	Yes   bool   // they get them; else they are shown
 }
 
 // Look returns a host that hires.
@@ -24,14 +33,17 @@ func Look(app *cli.App) (*host.Host, error) {
 	return host.Look(app.Home, app.Settings.Settings, app.HostOptions(app.LogTo(app.Err)))
 }
 
-// Hire hires an identity for a role, and prints its name and room.
-func Hire(app *cli.App, options Options, role string) error {
-	if len(options.For) == 0 {
-		return exit.Usagef("for whom? Name who may read its room, with --for")
-	}
+// Run hires an identity for a role, and prints its name and room; or splits one.
+func Run(ctx context.Context, app *cli.App, options Options, role string) error {
 	here, err := Look(app)
 	if err != nil {
 		return err
+	}
+	if options.Split != "" {
+		return split(ctx, app, here, options, cmp.Or(role, options.Split))
+	}
+	if len(options.For) == 0 {
+		return exit.Usagef("for whom? Name who may read its room, with --for")
 	}
 	id, err := here.Hire(options.As, "", home.Hired{Role: role, For: options.For})
 	if err != nil {
@@ -43,6 +55,51 @@ func Hire(app *cli.App, options Options, role string) error {
 	room := host.RoomOf(id)
 	made := console.Object{"name": id.Name, "self": id.Self, "room": room}
 	return app.Print(made, "hired %s %s in room %s\n", id.Self, id.Name, room)
+}
+
+// split shows the lives that the rooms of an identity would get, and their past, or hires them: then it hears these rooms
+// no longer. Open rooms, and those of its owners, stay. It goes on where an earlier one was cut short.
+func split(ctx context.Context, app *cli.App, here *host.Host, options Options, role string) error {
+	old, err := app.Find(options.Split)
+	if err != nil {
+		return err
+	}
+	rooms, err := chat.Rooms(old.Subs())
+	if err != nil {
+		return err
+	}
+	known, err := config.ReadRole(app.Home, role)
+	if err != nil {
+		return err
+	}
+	if options.Yes && app.Home.Kept() { // else both could answer
+		return exit.Usagef("stop all of lethe run before")
+	}
+	for _, room := range rooms {
+		work := home.Hired{Role: role, For: app.Home.Readers(room)}
+		if work.For == nil || audience.Readers(app.Settings.Deciders()).MayRead(work.For) {
+			continue
+		}
+		app.Note("%s: %s, up to %g USD a day", room, work, known.Day)
+		past := []string{"room=" + app.Home.Room(room)}
+		if !options.Yes {
+			if err := adopting.Look(ctx, app, adopting.Options{DryRun: true}, past); err != nil {
+				return err
+			}
+			continue
+		}
+		id, err := here.Hire("", room, work)
+		if err == nil || errors.Is(err, host.ErrHired) {
+			err = adopting.Run(ctx, app, adopting.Options{As: id.Name}, past)
+		}
+		if err == nil {
+			err = chat.Unsubscribe(old.Subs(), room)
+		}
+		if err != nil {
+			return fmt.Errorf("hire %s: %w", work, err)
+		}
+	}
+	return nil
 }
 
 // Fire ends the work of a hired identity, and waits until it has stopped.

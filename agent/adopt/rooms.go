@@ -1,0 +1,28 @@
+package adopt
+
+import (
+	"bytes"
+	"strconv"
+
+	"lethe/chat"
+)
+
+// rooms reads the rooms of a home of Lethe: each line is an entry.
+var rooms = Agent{
+	Name: "room", Title: "Room",
+	files: []pattern{{`\.md$`, sessions}},
+	read: func(out *Stream, piece Piece) {
+		text, err := out.whole(out.store, piece.Path)
+		out.unreadable(err)
+		out.open(Session{ID: piece.Path})
+		for raw := range bytes.Lines(text) {
+			out.line++
+			line, who := chat.Parse(raw), Person
+			if line.Agent {
+				who = Assistant
+			}
+			out.report.Records++
+			out.put(strconv.Itoa(out.line), Entry{At: line.At, Who: who, Kind: Said, Text: line.Name + ": " + line.Text})
+		}
+	},
+}
