@@ -106,7 +106,7 @@ func TestRerun(t *testing.T) {
 	lethetest.Write(t, filepath.Join(home, "config.toml"), fmt.Sprintf("[model]\nbase_url = %q\nname = \"rehearsal\"\n"+
 		"[budget]\nday_usd = 0.01\n[prices.rehearsal]\nhit = 1\nmiss = 1\noutput = 1\n", a.url))
 	said := a.refuses(1, home, "rerun", "ada", "--at", first, "--yes")
-	lethetest.Words(t, said, "USD at most", "of 0.01")
+	lethetest.Words(t, said, "at most", "of 0.01 USD")
 	if len(a.bodies) != asked {
 		t.Errorf("%d requests were sent without a yes, or beyond the budget", len(a.bodies)-asked)
 	}
