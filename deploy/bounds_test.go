@@ -20,7 +20,8 @@ func TestCallsOfARound(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")
 	}
-	most := map[string]float64{"syncs round": 9, "syncs turn": 8.5, "files round": 66, "files turn": 190}
+	// Of a turn's calls 12 ask who may read the room, before anything is heard or said.
+	most := map[string]float64{"syncs round": 9, "syncs turn": 8.5, "files round": 66, "files turn": 210}
 	r, err := bench.Run(t.Context(), bench.Options{Home: filepath.Join(t.TempDir(), "home"), Program: lethe,
 		Only: []string{"calls"}, Say: func(string) {}})
 	lethetest.Must(t, err)
