@@ -19,7 +19,7 @@
 //   - the caller runs calls: hooks and people are asked, the intent is recorded, the tool runs, the result is recorded
 //     (calls.go, intent.go, ask.go, hooks.go, gate.go, spawn.go)
 //   - the forgetter keeps requests within their limit (forget.go, bound.go)
-//   - the keeper tells the identity of changes in its own files, and obeys people's edits (files.go)
+//   - the keeper tells the identity of changes in its own files, and obeys people's edits (package keeper)
 //   - the thinker renders requests, asks the model and pays for it (request.go, model.go, outage.go, away.go, spend.go,
 //     hints.go)
 //   - the outbox posts the lines that the identity owes to rooms (package part)
@@ -44,6 +44,7 @@ import (
 	"lethe/agent/children"
 	"lethe/agent/home"
 	"lethe/agent/journal"
+	"lethe/agent/keeper"
 	"lethe/agent/listen"
 	"lethe/agent/llm"
 	"lethe/agent/lookup"
@@ -71,7 +72,7 @@ type Agent struct {
 	listener  *listen.Listener
 	caller    *caller
 	forgetter *forgetter
-	keeper    *keeper
+	keeper    *keeper.Keeper
 	thinker   *thinker
 	outbox    *part.Outbox
 
@@ -149,7 +150,7 @@ func newAgent(cfg *Config, held *journal.Journal) (*Agent, error) {
 	}
 	a.outbox = part.NewOutbox(a.view)
 	a.thinker = newThinker(a.view, cfg, held, wallet)
-	a.keeper = newKeeper(a.view, cfg, a.thinker)
+	a.keeper = keeper.New(a.view, a.thinker.renew, cfg.viewEvery, cfg.halfWritten)
 	a.forgetter = &forgetter{View: a.view, cfg: cfg, thinker: a.thinker}
 	a.caller = newCaller(a.view, cfg, a.outbox, a.thinker, a.forgetter, reach)
 	a.listener = listen.New(a.view, hearing, a.outbox, a.thinker, wakes)

@@ -12,6 +12,7 @@ import (
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/hook"
+	"lethe/agent/keeper"
 	"lethe/agent/listen"
 	"lethe/agent/llm"
 	"lethe/agent/prompt"
@@ -87,8 +88,8 @@ type Calling struct {
 type pace struct {
 	quiet       time.Duration // default quietAfter
 	patience    time.Duration // default patience
-	viewEvery   time.Duration // default viewEvery
-	halfWritten time.Duration // default halfWritten
+	viewEvery   time.Duration // default keeper.ViewEvery
+	halfWritten time.Duration // default keeper.HalfWritten
 	reviewEvery time.Duration // of wake.Review
 }
 
@@ -106,8 +107,8 @@ func (c *Config) complete(id home.Identity) {
 	c.Zone = cmp.Or(c.Zone, time.Local)
 	c.quiet = cmp.Or(c.quiet, quietAfter)
 	c.patience = cmp.Or(c.patience, patience)
-	c.viewEvery = cmp.Or(c.viewEvery, viewEvery)
-	c.halfWritten = cmp.Or(c.halfWritten, halfWritten)
+	c.viewEvery = cmp.Or(c.viewEvery, keeper.ViewEvery)
+	c.halfWritten = cmp.Or(c.halfWritten, keeper.HalfWritten)
 	c.Tools.AgentDir, c.Tools.Home, c.Tools.ChatsDir = id.Dir, c.Home.Dir, c.Home.Chats()
 	c.Tools.Zone, c.Tools.Weight = c.Zone, weightOf
 }

@@ -66,7 +66,7 @@ func (a *Agent) begin() error {
 		a.outbox.PostOwed,
 		a.caller.finishPending,
 		a.tellMissing,
-		a.keeper.checkFiles,
+		a.keeper.CheckFiles,
 		a.listener.FollowLinks,
 	); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (a *Agent) takeIn() (more bool, err error) {
 		a.thinker.goOn,         // when a budget has money again
 		a.outbox.PostOwed,      // what could not be posted before
 		a.caller.finishPending, // what a crash or a stop has cut short
-		a.keeper.checkFiles,    // what people edited
+		a.keeper.CheckFiles,    // what people edited
 		a.listener.FireDue,     // what wakes the identity by itself
 		a.outbox.PostOwed,      // what that has left to post
 	); err != nil {
@@ -162,7 +162,7 @@ func (a *Agent) obey() error {
 func (a *Agent) rest() (*home.Rest, time.Time) {
 	busy := a.view.Busy() || a.hasWork() || a.forgetter.requested
 	return a.listener.Rest(busy, wake.Sooner(
-		a.listener.NextLook(), a.outbox.NextTry(), a.keeper.due, a.thinker.nextTry(), a.view.State.Until))
+		a.listener.NextLook(), a.outbox.NextTry(), a.keeper.Due(), a.thinker.nextTry(), a.view.State.Until))
 }
 
 // wait blocks until something may be due. It asks no model. A person who says that a cause is mended ends a pause.
@@ -187,7 +187,7 @@ func (a *Agent) Wake() { a.listener.Wake() }
 func (a *Agent) idle() error {
 	a.thinker.idle()
 	a.showResting()
-	return a.keeper.writeIfDue()
+	return a.keeper.WriteIfDue()
 }
 
 // leaveIfFinished lets a child that its parent runs leave the team if the child has nothing left to do, and reports
@@ -215,7 +215,7 @@ func (a *Agent) end(why string) error {
 		a.listener.EndJobs,
 		a.outbox.PostOwed,
 		a.caller.finishPending,
-		a.keeper.writeContext,
+		a.keeper.WriteContext,
 		a.forgetter.dropJob,
 	); err != nil {
 		return err
@@ -352,7 +352,7 @@ func (a *Agent) Compact(ctx context.Context, keep string) error {
 			return err
 		}
 	}
-	if err := a.keeper.writeContext(); err != nil { // it takes in a person's edit, on a full disk too
+	if err := a.keeper.WriteContext(); err != nil { // it takes in a person's edit, on a full disk too
 		return err
 	}
 	return a.thinker.outage.noSpace // nil, unless the disk is full: then no job began

@@ -119,7 +119,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		if random.IntN(2) == 0 {
 			edit = mind.Edit{Deleted: []int{n}}
 		}
-		return do("edit", a.keeper.applyEdit(edit, nil, a.view.State.Epoch))
+		return do("edit", a.keeper.Apply(edit, nil, a.view.State.Epoch))
 	case 8:
 		before := a.view.State.Epoch
 		if err := a.Compact(w.Context(), ""); err != nil || a.view.State.Epoch == before {

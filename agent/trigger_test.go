@@ -141,7 +141,10 @@ func TestTriggerWatches(t *testing.T) {
 	r.stop()
 }
 
-func (a *Agent) there(name string) bool { _, err := os.Lstat(a.keeper.file(name)); return err == nil }
+func (a *Agent) there(name string) bool {
+	_, err := os.Lstat(filepath.Join(a.view.ID.Dir, name))
+	return err == nil
+}
 
 // An identity writes its own triggers where a user speaks, within its rooms and workspace. The
 // line of one opens a turn that may write none, and leaves nothing where nothing is to be said.

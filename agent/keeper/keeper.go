@@ -1,4 +1,5 @@
-package agent
+// Package keeper tells an identity of changes that people make to its own files, and obeys their edits of context.md.
+package keeper
 
 import (
 	"bytes"
@@ -19,11 +20,12 @@ import (
 	"lethe/mind"
 )
 
-// keeper tells the identity of changes that people make to its own files, and obeys their edits of context.md.
-type keeper struct {
+// Keeper keeps the own files of an identity: see New.
+type Keeper struct {
 	*part.View
-	cfg     *Config
-	thinker *thinker
+	renew       func(why string, before ...part.Record) error
+	viewEvery   time.Duration
+	halfWritten time.Duration
 
 	seen map[string]fs.FileInfo // how files looked when they were read
 
@@ -32,26 +34,30 @@ type keeper struct {
 	due     time.Time // when it is to be, or to be read; zero while it shows all, or a turn is under way
 }
 
-func newKeeper(view *part.View, cfg *Config, t *thinker) *keeper {
-	return &keeper{View: view, cfg: cfg, thinker: t, seen: map[string]fs.FileInfo{}}
+// New returns a Keeper. renew begins an epoch behind the records. The durations are by default ViewEvery and HalfWritten.
+func New(view *part.View, renew func(why string, before ...part.Record) error, every, halfWritten time.Duration) *Keeper {
+	return &Keeper{View: view, renew: renew, viewEvery: every, halfWritten: halfWritten, seen: map[string]fs.FileInfo{}}
 }
 
-func (k *keeper) file(name string) string { return filepath.Join(k.ID.Dir, name) }
+// Due returns when CheckFiles or WriteIfDue has something to do by itself; zero if never.
+func (k *Keeper) Due() time.Time { return k.due }
+
+func (k *Keeper) file(name string) string { return filepath.Join(k.ID.Dir, name) }
 
 // look describes a file without reading it; nil if it is missing.
-func (k *keeper) look(name string) fs.FileInfo {
+func (k *Keeper) look(name string) fs.FileInfo {
 	fi, _ := os.Lstat(k.file(name))
 	return fi
 }
 
 // differs reports whether a file looks different than at its last reading.
-func (k *keeper) differs(name string) bool {
+func (k *Keeper) differs(name string) bool {
 	return !durable.Unchanged(k.seen[name], k.look(name))
 }
 
-// checkFiles notices what people changed in the identity's own files and in its
+// CheckFiles notices what people changed in the identity's own files and in its
 // context. It costs a stat each.
-func (k *keeper) checkFiles() error {
+func (k *Keeper) CheckFiles() error {
 	k.due = time.Time{}
 	for _, name := range home.Editable {
 		if k.differs(name) {
@@ -67,7 +73,7 @@ func (k *keeper) checkFiles() error {
 }
 
 // noteChange tells the agent of a file that differs from the version in the log.
-func (k *keeper) noteChange(name string) error {
+func (k *Keeper) noteChange(name string) error {
 	before := k.look(name)
 	text, err := k.ReadOwn(name)
 	if err != nil {
@@ -78,20 +84,20 @@ func (k *keeper) noteChange(name string) error {
 	return k.Tell("file", mind.Text{Name: name, Body: text}, name+" changed from outside", note)
 }
 
-// viewEvery is the least time between two writes of context.md.
-const viewEvery = time.Second
+// ViewEvery is the least time between two writes of context.md.
+const ViewEvery = time.Second
 
 // maxView bounds what is read of context.md, in bytes: some times the largest view.
 const maxView = 64 << 20
 
-// halfWritten is the time that a context.md without its end is left alone: an editor that
+// HalfWritten is the time that a context.md without its end is left alone: an editor that
 // saves in place empties it first.
-const halfWritten = time.Second
+const HalfWritten = time.Second
 
 // mergeContext reads context.md and applies what a person changed in it. An edit is
 // never overwritten: the note names the changes that cannot be applied. A file that
 // lacks its beginning or end is not obeyed, but kept.
-func (k *keeper) mergeContext() error {
+func (k *Keeper) mergeContext() error {
 	before := k.look(home.ContextFile)
 	file, _, err := durable.ReadRegular(k.file(home.ContextFile), maxView)
 	noFile := errors.Is(err, durable.ErrNotRegular) || errors.Is(err, fs.ErrNotExist)
@@ -102,8 +108,8 @@ func (k *keeper) mergeContext() error {
 	seen, ok := mind.ReadView(file)
 	there := before != nil && !noFile
 	if there && !ok {
-		if age := time.Since(before.ModTime()); age >= 0 && age < k.cfg.halfWritten {
-			k.due = time.Now().Add(k.cfg.halfWritten / 4)
+		if age := time.Since(before.ModTime()); age >= 0 && age < k.halfWritten {
+			k.due = time.Now().Add(k.halfWritten / 4)
 			return nil
 		}
 	}
@@ -113,7 +119,7 @@ func (k *keeper) mergeContext() error {
 		}
 	}
 	if ok && !seen.Intact {
-		if err := k.applyEdit(k.State.Compare(seen), file, seen.Epoch); err != nil {
+		if err := k.Apply(k.State.Compare(seen), file, seen.Epoch); err != nil {
 			return err
 		}
 	}
@@ -122,15 +128,15 @@ func (k *keeper) mergeContext() error {
 }
 
 // setAside keeps a context.md in another file: else an edit in it would be lost.
-func (k *keeper) setAside(file []byte, why string) error {
+func (k *Keeper) setAside(file []byte, why string) error {
 	kept := k.file("context.md.kept-" + time.Now().UTC().Format("20060102T150405.000"))
 	k.Log.Warn("context.md is kept as it was found: "+why, "file", kept)
 	return durable.WriteFile(kept, shape.Bytes(file), 0o600)
 }
 
-// applyEdit carries out a person's edit of the context: blobs, a note, and a new epoch
+// Apply carries out a person's edit of the context: blobs, a note, and a new epoch
 // with the entries as the person left them. file holds the edit, of that epoch.
-func (k *keeper) applyEdit(edit mind.Edit, file []byte, epoch int) error {
+func (k *Keeper) Apply(edit mind.Edit, file []byte, epoch int) error {
 	if edit.Empty() {
 		return nil
 	}
@@ -155,7 +161,7 @@ func (k *keeper) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if edit.Taken != "" {
 		note.Texts = append(note.Texts, part.Body{Gist: "what a person took out of the context", Data: []byte(edit.Taken)})
 	}
-	return k.thinker.renew("edit", note)
+	return k.renew("edit", note)
 }
 
 // strike takes secrets out of the texts that a person wrote.
@@ -175,7 +181,7 @@ func strike(edit *mind.Edit) {
 }
 
 // editMemory carries an edit of MEMORY out, unless somebody changed MEMORY.md meanwhile.
-func (k *keeper) editMemory(edit *mind.Edit) error {
+func (k *Keeper) editMemory(edit *mind.Edit) error {
 	if edit.Memory == nil {
 		return nil
 	}
@@ -203,8 +209,8 @@ func (k *keeper) editMemory(edit *mind.Edit) error {
 	return nil
 }
 
-// writeContext brings context.md up to date, unless a person was there first.
-func (k *keeper) writeContext() error {
+// WriteContext brings context.md up to date, unless a person was there first.
+func (k *Keeper) WriteContext() error {
 	if k.differs(home.ContextFile) {
 		return k.mergeContext()
 	}
@@ -212,28 +218,28 @@ func (k *keeper) writeContext() error {
 	return nil
 }
 
-// writeIfDue brings context.md up to date, but not too often within an epoch.
-func (k *keeper) writeIfDue() error {
+// WriteIfDue brings context.md up to date, but not too often within an epoch.
+func (k *Keeper) WriteIfDue() error {
 	if k.shown == k.viewMark() {
 		return nil
 	}
 	// That of an epoch that is over is replaced at once: of an edit made in it, not all can be obeyed.
-	k.due = k.written.Add(k.cfg.viewEvery)
+	k.due = k.written.Add(k.viewEvery)
 	if k.shown[0] == k.State.Epoch && time.Now().Before(k.due) {
 		return nil
 	}
-	return k.writeContext()
+	return k.WriteContext()
 }
 
 // replaceContext puts the view in the place of the context.md that looks as given, or of
 // a missing one if read is nil. If a person has saved another one meanwhile, it is read first.
-func (k *keeper) replaceContext(read fs.FileInfo) {
+func (k *Keeper) replaceContext(read fs.FileInfo) {
 	now, err := durable.SwapView(k.file(home.ContextFile), k.State.View(), 0o600, stillAs(read))
 	if err != nil { // a full disk, say: nothing depends on the view
 		k.Log.Warn("context.md could not be written; it is tried again", "error", err)
 	}
 	if err == nil && now == nil { // somebody is writing it
-		k.due = time.Now().Add(k.cfg.halfWritten / 4)
+		k.due = time.Now().Add(k.halfWritten / 4)
 		return
 	}
 	k.shown, k.written, k.due = k.viewMark(), time.Now(), time.Time{}
@@ -253,4 +259,4 @@ func stillAs(was fs.FileInfo) func(there fs.FileInfo) bool {
 }
 
 // viewMark changes whenever context.md should.
-func (k *keeper) viewMark() [2]int { return [2]int{k.State.Epoch, k.State.Next} }
+func (k *Keeper) viewMark() [2]int { return [2]int{k.State.Epoch, k.State.Next} }
