@@ -17,6 +17,15 @@ import (
 // thread, which is locked, and which the command does not outlive. Landlock confines the command alone: in a domain
 // with this thread, it could signal and trace it, which is to signal and trace all of this process.
 func startConfined(job order) (pid int, err error) {
+	badness, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
+	if err == nil {
+		defer badness.Close()
+	}
+	// An unconfined command of root could else trace this thread, which has no more rights than the command, and by the
+	// memory of this process its others, which have all. Without a dump, most of /proc/self belongs to root.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return 0, fmt.Errorf("hide memory: %w", err)
+	}
 	if err := giveUp(&job); err != nil {
 		return 0, err
 	}
@@ -40,10 +49,10 @@ func startConfined(job order) (pid int, err error) {
 	}
 	// Where memory is short, the kernel is to kill the command, which inherits this, not the daemon or supervise. A
 	// kernel that refuses kills by size.
-	const badness = "/proc/self/oom_score_adj"
-	if own, err := os.ReadFile(badness); err == nil {
-		_ = os.WriteFile(badness, []byte("1000"), 0)
-		defer func() { _ = os.WriteFile(badness, own, 0) }()
+	own := make([]byte, 8)
+	if n, err := badness.Read(own); err == nil {
+		_, _ = badness.WriteString("1000")
+		defer func() { _, _ = badness.Write(own[:n]) }()
 	}
 	return forkExec(calls, job.Shell, args, job.Env)
 }

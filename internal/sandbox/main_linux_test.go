@@ -175,6 +175,7 @@ func traceParent() {
 		id, _ := strconv.Atoi(thread.Name())
 		if err := syscall.PtraceAttach(id); err != syscall.EPERM {
 			traced++
+			_ = syscall.PtraceDetach(id)
 		}
 	}
 	fmt.Println("traced:", traced)

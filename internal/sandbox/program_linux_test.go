@@ -74,6 +74,19 @@ func TestKilledSupervisor(t *testing.T) {
 	lethetest.Eventually(t, "the shell is dead", func() bool { return !alive(shell) })
 }
 
+// No command can trace the supervisor, whose threads have rights that commands of root lack, and which holds the
+// variables of programs.
+func TestSupervisorIsNotTraced(t *testing.T) {
+	for mode, confine := range modes {
+		b := newBox(t, confine)
+		out := b.probe("trace; head -c 1 /proc/$PPID/mem 2>&1; readlink /proc/$PPID/fd/0 || echo closed")
+		lethetest.Words(t, out, "traced: 0\n", "closed\n")
+		if strings.Count(out, "ermission denied") != 1 {
+			t.Errorf("%s: %s", mode, out)
+		}
+	}
+}
+
 // A program talks over pipes while it runs, its errors apart, with the variables that it was given and no others.
 func TestProgram(t *testing.T) {
 	bothWays(t, func(b *box) {
