@@ -60,7 +60,12 @@ func (o *order) rule(abi int) error {
 	if errno != 0 {
 		return fmt.Errorf("make a ruleset: %w", errno)
 	}
-	o.domain, o.readable = int(made), slices.Concat(o.Read, o.Write)
+	o.domain = int(made)
+	for _, path := range slices.Concat(o.Read, o.Write) {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			o.readable = append(o.readable, real)
+		}
+	}
 	hide := o.hidden(systemDirs)
 	for _, dir := range slices.Concat(systemDirs, resolverFiles) {
 		o.readable = append(o.readable, around(dir, hide)...)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -169,6 +170,18 @@ func TestReadWhatIsHidden(t *testing.T) {
 	lethetest.Words(t, b.succeeds("cat "+open+"/plan.md "+b.home+"/config.toml"), "steps\nSECRET of the configuration\n")
 	b.fails("echo x >> "+open+"/plan.md", "ermission denied")
 	b.fails("cat "+b.home+"/chats/private.md", "ermission denied")
+}
+
+// A directory that a command may read by a link is in its PATH.
+func TestPathOverALink(t *testing.T) {
+	b := newBox(t, true)
+	tools := lethetest.Dir(t)
+	lethetest.Write(t, filepath.Join(tools, "1.2/bin/hello"), "#!/bin/sh\necho hello\n")
+	lethetest.Must(t, errors.Join(os.Chmod(filepath.Join(tools, "1.2/bin/hello"), 0o755),
+		os.Symlink("1.2", filepath.Join(tools, "current"))))
+	b.Read = []string{filepath.Join(tools, "current")}
+	t.Setenv("PATH", filepath.Join(tools, "current/bin")+":"+os.Getenv("PATH"))
+	lethetest.Words(t, b.succeeds("hello"), "hello\n")
 }
 
 // An offline command reaches no network: not this machine's either, and not by datagrams.
