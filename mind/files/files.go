@@ -97,6 +97,7 @@ const (
 func (f *Fold) See(version event.File, text string) {
 	f.add(version.String(), Version{At: time.Now(), Seen: true})
 	if len(text) > maxHeld {
+		delete(f.texts, version.Name) // it is of an older version
 		return
 	}
 	if len(f.texts)%maxTexts == 0 {

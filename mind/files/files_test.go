@@ -60,3 +60,14 @@ func TestSaw(t *testing.T) {
 		t.Errorf("versions %+v", all)
 	}
 }
+
+func TestADifferenceIsToTheVersionThatWasSeenLast(t *testing.T) {
+	var fold files.Fold
+	version := func(hash string) event.File { return event.File{Name: "a.txt", Hash: hash} }
+	fold.See(version("1"), "first\n")
+	fold.See(version("2"), strings.Repeat("large\n", 20_000)) // too long to be held
+	shown, err := fold.Refuse(version("3"), "first\nmore\n")
+	if shown || err == nil || strings.Contains(err.Error(), "as you saw it") {
+		t.Errorf("shown %v: %v; want no difference to an older version", shown, err)
+	}
+}
