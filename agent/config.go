@@ -91,6 +91,7 @@ type pace struct {
 	viewEvery   time.Duration // default keeper.ViewEvery
 	halfWritten time.Duration // default keeper.HalfWritten
 	reviewEvery time.Duration // of wake.Review
+	checkTime   time.Duration // of the checks of an answer; default checkTime
 }
 
 const (
@@ -108,6 +109,7 @@ func (c *Config) complete(id home.Identity) {
 	c.quiet = cmp.Or(c.quiet, quietAfter)
 	c.patience = cmp.Or(c.patience, patience)
 	c.viewEvery = cmp.Or(c.viewEvery, keeper.ViewEvery)
+	c.checkTime = cmp.Or(c.checkTime, checkTime)
 	c.halfWritten = cmp.Or(c.halfWritten, keeper.HalfWritten)
 	c.Tools.AgentDir, c.Tools.Home, c.Tools.ChatsDir = id.Dir, c.Home.Dir, c.Home.Chats()
 	c.Tools.Zone, c.Tools.Weight = c.Zone, weightOf

@@ -51,12 +51,16 @@ func (c *caller) check(ctx context.Context, text string) (verdict hook.Verdict, 
 	if c.cfg.Gate.Check == "" {
 		return verdict, false, nil
 	}
-	return c.runCheck(ctx, c.cfg.Gate.Check, text)
+	return c.runCheck(ctx, c.cfg.Gate.Check, text, c.cfg.checkTime)
 }
 
 // checkSteps runs the check of each step that stands as done in a plan, and has not passed as it stands. A step that
-// does not pass is open again.
+// does not pass is open again. All checks have checkTime together. The plans are the parent's where a child works.
 func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict, stopped bool, err error) {
+	if c.State.Works() {
+		return verdict, false, nil
+	}
+	end := time.Now().Add(c.cfg.checkTime)
 	plans, err := work.Read(c.Tools.Workspace)
 	if err != nil {
 		c.Log.Warn("a plan is not checked", "error", err)
@@ -65,10 +69,11 @@ func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict
 	for _, plan := range plans {
 		var open []int
 		for n, step := range plan.Steps {
-			if !step.Claimed() || slices.Contains(c.State.Passed, step.Digest) {
+			isOver := !time.Now().Before(end) // the rest waits for the next answer
+			if isOver || !step.Claimed() || slices.Contains(c.State.Passed, step.Digest) {
 				continue
 			}
-			said, stopped, err := c.runCheck(ctx, step.Check, "")
+			said, stopped, err := c.runCheck(ctx, step.Check, "", time.Until(end))
 			if stopped || err != nil {
 				return verdict, stopped, err
 			}
@@ -77,7 +82,7 @@ func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict
 				continue
 			}
 			verdict.Why += fmt.Sprintf("%s/%s has step %q as done, but %s\n", work.Dir, plan.Name, step.What, said.Why)
-			if !said.Broken {
+			if tookTooLong := !time.Now().Before(end); tookTooLong || !said.Broken {
 				open = append(open, n)
 			}
 		}
@@ -97,12 +102,14 @@ func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict
 }
 
 // runCheck runs a check as BASH runs a command, with text as its standard input.
-func (c *caller) runCheck(ctx context.Context, check, text string) (verdict hook.Verdict, stopped bool, err error) {
+func (c *caller) runCheck(
+	ctx context.Context, check, text string, most time.Duration,
+) (verdict hook.Verdict, stopped bool, err error) {
 	c.Show(status.Acting, "check")
 	var why string
 	var ran bool
 	err = c.During(ctx, func(ctx context.Context) {
-		why, ran = c.Tools.Check(ctx, check, text, checkTime)
+		why, ran = c.Tools.Check(ctx, check, text, most)
 		stopped = ctx.Err() != nil
 	})
 	if why != "" {

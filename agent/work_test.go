@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/hook"
@@ -51,6 +52,37 @@ func TestPlanEnds(t *testing.T) {
 	equal(t, "answer", r.ask("and?"), "all done now")
 	equal(t, "proofs", len(w.fold(id).Passed), 2)
 	r.checked()
+}
+
+// Checks that do not end hold an answer up for the time of one, and no answer twice.
+func TestChecksEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, says("done", "oh", "well", "I see", "and so on")...)
+	id := w.boot("ada", "dev")
+	hangs := "- [x] 1 wait · check: `sleep 100`\n"
+	plan := w.planned(id, hangs+hangs)
+	r := w.run(id, func(c *Config) { c.checkTime = 200 * time.Millisecond })
+	equal(t, "answer", r.ask("work"), "well")
+	equal(t, "plan", w.read(plan), strings.ReplaceAll(hangs+hangs, "[x]", "[ ]"))
+	w.has(id, 2, "reply", "refused", "yes")
+	r.checked()
+}
+
+// A child is not held to the plans of its parent, in whose workspace it works: the parent is, by its next answer.
+func TestChildAndPlans(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	w.write(w.planned(id, "# Goal: none yet\n"), "")
+	w.write(w.own(id, "workspace/plan"), planText)
+	w.ask("dev", "let somebody else run cp plan work/move.md")
+	child := w.child()
+	w.eventually("the parent has looked", func() bool { return strings.Contains(w.read(w.own(id, "workspace/work/move.md")), "[ ] 1") })
+	w.has(child, 0, "reply", "refused", "yes")
+	w.eventually("it is idle", func() bool { return w.quiet(id) })
+	w.has(id, 1, "reply", "refused", "yes")
+	s.end()
 }
 
 // planned writes a plan of an identity.

@@ -22,10 +22,11 @@ import (
 // Dir is the directory of the plans in a workspace.
 const Dir = "work"
 
-// What is larger is an error: bytes of a plan, plans, and bytes of a file that a step names.
+// What is larger is an error: bytes of a plan, plans, steps of a plan, and bytes of a file that a step names.
 const (
 	mostText  = 256 << 10
-	mostPlans = 100
+	mostPlans = 20
+	mostSteps = 50
 	mostFile  = 64 << 20
 )
 
@@ -103,6 +104,9 @@ func read(root *os.Root, name string) (Plan, error) {
 			files += " " + names
 		}
 		at += len(whole)
+	}
+	if len(plan.Steps) > mostSteps {
+		return Plan{}, fmt.Errorf("it has more than %d steps: part it", mostSteps)
 	}
 	if end != "" && len(plan.Steps) > 0 {
 		last := Step{Mark: " ", What: "done when", Check: command(end), at: plan.Steps[len(plan.Steps)-1].at}

@@ -94,14 +94,15 @@ func TestReopen(t *testing.T) {
 // Nothing leads out of the workspace, blocks, or is read without an end; the other plans are read all the same.
 func TestStrangeFiles(t *testing.T) {
 	outside := at(t, map[string]string{"work/a.md": plan, "secret": "x"})
-	dir := at(t, map[string]string{"work/good.md": plan, "work/large.md": strings.Repeat("x", 300<<10)})
+	dir := at(t, map[string]string{"work/good.md": plan, "work/large.md": strings.Repeat("x", 300<<10),
+		"work/long.md": strings.Repeat("- [x] 1 more\n", 51)})
 	lethetest.Must(t, os.Symlink(filepath.Join(outside, "work/a.md"), filepath.Join(dir, "work/link.md")))
 	lethetest.Must(t, os.Mkdir(filepath.Join(dir, "work/dir.md"), 0o700))
 	plans, err := work.Read(dir)
 	if len(plans) != 1 || plans[0].Name != "good.md" {
 		t.Errorf("%d plans", len(plans))
 	}
-	for _, name := range []string{"large.md", "link.md", "dir.md"} {
+	for _, name := range []string{"large.md", "long.md", "link.md", "dir.md"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not named: %v", name, err)
 		}
