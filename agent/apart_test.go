@@ -262,7 +262,7 @@ func TestPausedTurnApart(t *testing.T) {
 // A child has its parent's audience.
 func TestChildApart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, who("bot1-", "look", calls("JOIN", `{"room":"ben"}`)), who("bot1-", "", text("done")),
+	w := newWorld(t, who("bot1", "look", calls("JOIN", `{"room":"ben"}`)), who("bot1", "", text("done")),
 		who("", "start", calls("SPAWN", `{"brief":"look around","tools":["JOIN"]}`)), always("well"))
 	w.readers("ben", "ben")
 	w.say("ben", "ben", canary)
@@ -270,9 +270,11 @@ func TestChildApart(t *testing.T) {
 	bot := w.boot("bot1", "ann")
 	s := w.supervise(bot)
 	w.say("ann", "ann", "start")
-	w.answered("ann", 2)
+	w.answered("ann", 1)
+	w.eventually("it is idle", func() bool { return w.quiet(bot) }) // the result came in its turn, or behind it
 	s.end()
 	w.keeps(0)
+	w.has(w.child(), 1, "result", "status", "error") // its JOIN
 	all, err := w.home.List()
 	lethetest.Must(t, err)
 	for _, id := range all {
