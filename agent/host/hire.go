@@ -25,8 +25,8 @@ var (
 const otherName = "hire another one with --as"
 
 // Hire boots an identity for a role, with a room whose readers are the people of work, and has it be kept running; or
-// has the one that was fired go on. An empty name is made of the role and one person, or else the room; an empty room is called
-// like the identity. Hires of one home take turns. The error is home.ErrNotFound for an unknown role, ErrHired,
+// has the one that was fired go on. An empty name is made of the role and one person, or else the room; an empty room is
+// called like the identity. Hires of one home take turns. The error is home.ErrNotFound for an unknown role, ErrHired,
 // ErrBound, or a *config.Error; also then the identity has its name.
 func (h *Host) Hire(name, room string, work home.Hired) (id home.Identity, err error) {
 	id.Name = nameOf(name, room, work)

@@ -2,6 +2,7 @@
 package files
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"lethe/agent/home"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
+	"lethe/cmd/lethe/exit"
 	"lethe/mind/files"
 )
 
@@ -21,6 +23,10 @@ type Row struct {
 // List shows the newest version of each file, or all versions of the one with a name.
 func List(app *cli.App, id home.Identity, name string) error {
 	rows, all := []Row{}, id.Files().Files
+	if name != "" && all[name] == nil {
+		err := fmt.Errorf("file %s of %s: %w", name, id.Name, home.ErrNotFound)
+		return exit.Hint(err, "%s lists the files that it has worked on", app.Lethe("files %s", id.Name))
+	}
 	for _, file := range slices.Sorted(maps.Keys(all)) {
 		versions := all[file]
 		if name == "" {
@@ -33,6 +39,10 @@ func List(app *cli.App, id home.Identity, name string) error {
 		}
 	}
 	return app.Show(rows, func(out io.Writer) {
+		if len(rows) == 0 {
+			fmt.Fprintf(out, "%s has worked on no files yet\n", id.Name)
+			return
+		}
 		table := console.NewTable("AT", "CALL", "BEFORE", "BYTES", "FILE", "WHY")
 		for _, row := range rows {
 			before, _ := app.Look.Store.Find(row.Was) // without one its size is 0
