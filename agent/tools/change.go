@@ -2,16 +2,21 @@ package tools
 
 import (
 	"context"
+	"encoding/hex"
+	"errors"
+	"io"
 	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/zeebo/blake3"
+
 	"lethe/life/event"
 	"lethe/mind"
 )
 
-// Version is the text of a file at a moment, or its first maxEdit bytes and one more.
+// Version is the text of a file at a moment, or its first maxEdit bytes and one more. Its hash is of the whole file.
 type Version struct {
 	event.File // as a log names it: see Set.logged
 	Text       string
@@ -62,16 +67,39 @@ func (s *Set) logged(p place) string {
 	return file
 }
 
+// errUnseen says that nobody can tell whether a file has changed: it has more than scanBytes.
+var errUnseen = errors.New("nobody can tell whether others have changed it, since it has more than " +
+	sizeText(scanBytes) + ". Use BASH")
+
 // present returns the version of the file at p; nil if there is no file that a log names, or it cannot be read.
-func (s *Set) present(p place) *Version {
+func (s *Set) present(p place) (*Version, error) {
 	if s.logged(p) == "" {
-		return nil
+		return nil, nil
 	}
-	text, err := p.read(maxEdit)
+	version, err := p.version()
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return s.versionOf(p, text)
+	version.Name = s.logged(p)
+	return version, nil
+}
+
+// version returns the version of the file at p, without a name.
+func (p place) version() (*Version, error) {
+	file, fi, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if fi.Size() > scanBytes {
+		return nil, errUnseen
+	}
+	hash := blake3.New()
+	text, err := io.ReadAll(io.TeeReader(io.LimitReader(file, maxEdit+1), hash))
+	if err == nil {
+		_, err = io.Copy(hash, io.LimitReader(file, scanBytes))
+	}
+	return &Version{event.File{Hash: hex.EncodeToString(hash.Sum(nil)[:8])}, string(text)}, err
 }
 
 func (s *Set) versionOf(p place, text []byte) *Version {

@@ -46,7 +46,7 @@ func (s *Set) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 	if p.own == guideName {
 		return s.render(ctx, c, strings.NewReader(guide), int64(len(guide)), p.shown, a)
 	}
-	saw := s.present(p)
+	saw, _ := s.present(p) // without one, it is as if nobody had seen it
 	file, fi, err := p.open()
 	if err != nil {
 		return Result{}, err

@@ -26,7 +26,11 @@ func (s *Set) write(a writeArgs) (Effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.changeOf(p, s.present(p), a.Content, 0), nil
+	was, err := s.present(p)
+	if errors.Is(err, errUnseen) {
+		return nil, fmt.Errorf("write %s: refused: %w", p.shown, err)
+	}
+	return s.changeOf(p, was, a.Content, 0), nil // it says what else is wrong
 }
 
 // put writes the file of a change. done is a verb in the past; remark is more for the model. A trigger is checked before;
@@ -102,8 +106,8 @@ func (p place) replace(content []byte, was *Version) error {
 		if there == nil || was == nil {
 			return there == nil && was == nil
 		}
-		text, err := place{dir: p.dir, name: path.Join(dir, name)}.read(maxEdit)
-		return err == nil && string(text) == was.Text
+		now, err := place{dir: p.dir, name: path.Join(dir, name)}.version()
+		return err == nil && now.Hash == was.Hash && now.Text == was.Text
 	})
 	if err != nil {
 		return p.explain("write", err, root)

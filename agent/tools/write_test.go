@@ -182,3 +182,37 @@ func TestEditInAnotherNormalForm(t *testing.T) {
 	id.fails([]string{"another Unicode normal form"}, "EDIT_FILE", "path", "menu", "old", "caf\u00e9 noir", "new", "tea")
 	id.fails([]string{"most similar line"}, "EDIT_FILE", "path", "menu", "old", "cafe noir", "new", "tea")
 }
+
+// A change anywhere in a large file is seen, also at the last moment.
+func TestWriteOverLargeFiles(t *testing.T) {
+	lethetest.Unraced(t)
+	id := newIdentity(t, nil)
+	begin := strings.Repeat("a line of text\n", maxEdit/15+2)
+	write := func(name string) *Change {
+		t.Helper()
+		args := fmt.Sprintf(`{"path":%q,"content":"short"}`, name)
+		effect, err := id.Intent("WRITE_FILE", []byte(args))
+		lethetest.Must(t, err)
+		return effect.(*Change)
+	}
+	path := id.file("large", begin+"one")
+	read := id.do("READ_FILE", "path", "large").Saw
+	if now := write("large").Was; now.File != read.File {
+		t.Errorf("%v was read as %v", now.File, read.File)
+	}
+	id.file("large", begin+"two")
+	change := write("large")
+	if change.Was.File == read.File {
+		t.Error("the end of the file is not compared")
+	}
+	id.file("large", begin+"six")
+	r := change.Do(t.Context(), Call{ID: "e1.1", Name: "WRITE_FILE"})
+	lethetest.Words(t, string(r.Body), "somebody changed it at this moment")
+	if lethetest.Read(t, path) != begin+"six" {
+		t.Error("the file is overwritten")
+	}
+	if err := os.Truncate(path, scanBytes+1); err != nil {
+		t.Skip("no such file here: ", err)
+	}
+	id.fails([]string{"write large: refused", "more than 1 GB. Use BASH"}, "WRITE_FILE", "path", "large", "content", "short")
+}
