@@ -10,27 +10,25 @@ import (
 	"sync"
 )
 
-// made has the rules in force, one a line. TestRules makes it of those in testdata: config/gitleaks.toml of
-// github.com/zricethezav/gitleaks/v8 v8.30.1, to the byte, of which NOTICE has the licence, and our own, rules.toml.
-// To read TOML takes ten times as long, at the first line of each daemon's log.
+// made has the allowlist of all rules in its first line, and then a line for each rule in force: its key words and the
+// rest as JSON. TestRules makes it of those in testdata: config/gitleaks.toml of github.com/zricethezav/gitleaks/v8
+// v8.30.1, to the byte, of which NOTICE has the licence, and our own, rules.toml.
 //
-//go:embed rules.json
-var made []byte
+//go:embed rules.txt
+var made string
 
-type ruleset struct {
-	Rules     []*rule
-	Allowlist allowlist // of all rules
-}
-
+// rule is complete behind read. Most rules are never read.
 type rule struct {
+	read func()
+
 	ID          string
 	Regex       string
-	Entropy     float64 `json:",omitzero"`
-	SecretGroup int     `json:",omitzero"`
-	Keywords    []string
+	Entropy     float64     `json:",omitzero"`
+	SecretGroup int         `json:",omitzero"`
+	Keywords    []string    `json:"-"`
 	Allowlists  []allowlist `json:",omitempty"`
 
-	expression func() *regexp.Regexp
+	expression *regexp.Regexp
 }
 
 // allowlist is what a rule lets stand.
@@ -41,22 +39,32 @@ type allowlist struct {
 	expressions func() []*regexp.Regexp
 }
 
-// load returns the rules in force.
-var load = sync.OnceValue(func() []*rule {
-	var all ruleset
-	if err := json.Unmarshal(made, &all); err != nil {
-		panic(err) // of an embedded file
+// load returns the rules in force, which are to be read.
+var load = sync.OnceValue(func() (all []*rule) {
+	first, rest, _ := strings.Cut(made, "\n")
+	everywhere := sync.OnceValue(func() (l allowlist) { parse(first, &l); l.prepare(); return l })
+	for line := range strings.Lines(rest) {
+		words, text, _ := strings.Cut(line, " ")
+		r := &rule{Keywords: strings.Split(words, ",")}
+		r.read = sync.OnceFunc(func() {
+			parse(text, r)
+			r.expression = regexp.MustCompile(r.Regex)
+			for i := range r.Allowlists {
+				r.Allowlists[i].prepare()
+			}
+			r.Allowlists = append(r.Allowlists, everywhere())
+		})
+		all = append(all, r)
 	}
-	all.Allowlist.prepare()
-	for _, r := range all.Rules {
-		r.expression = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.Regex) })
-		for i := range r.Allowlists {
-			r.Allowlists[i].prepare()
-		}
-		r.Allowlists = append(r.Allowlists, all.Allowlist)
-	}
-	return all.Rules
+	return all
 })
+
+// parse reads JSON of the embedded file.
+func parse(text string, into any) {
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		panic(err)
+	}
+}
 
 func (l *allowlist) prepare() {
 	l.expressions = sync.OnceValue(func() (all []*regexp.Regexp) {
@@ -79,8 +87,9 @@ const shortest = 8
 
 // find returns the secrets that a rule finds in a window of a text.
 func (r *rule) find(text string, window span) (all []place) {
+	r.read()
 	kind := strings.ReplaceAll(r.ID, "-", " ")
-	for _, match := range r.expression().FindAllStringSubmatchIndex(text[window.from:window.to], -1) {
+	for _, match := range r.expression.FindAllStringSubmatchIndex(text[window.from:window.to], -1) {
 		from, to := r.group(match)
 		from, to = window.from+from, window.from+to
 		if r.secret(text[from:to]) {

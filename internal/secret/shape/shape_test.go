@@ -246,7 +246,7 @@ func TestSources(t *testing.T) {
 			if path == filepath.Join(std, "cmd") || filepath.Base(path) == "node_modules" || filepath.Base(path) == ".git" {
 				return filepath.SkipDir // Go's commands are as much again; what was installed here is not ours
 			}
-			isRules := filepath.Base(path) == "rules.json" // one rule is the beginning of each key of its kind
+			isRules := filepath.Base(path) == "rules.txt" // one rule is the beginning of each key of its kind
 			if err != nil || !d.Type().IsRegular() || isRules {
 				return err
 			}
