@@ -71,6 +71,7 @@ type Options struct {
 	Pace     time.Duration // between the pieces of an answer of the offline model
 
 	restAfter time.Duration // of nothing to do, the run of a hired identity ends with a *home.Rest; 0: never
+	started   bool          // only an identity that is still to be kept running is run
 }
 
 // SettingsError says that an identity cannot run with its settings: see agent.SettingsError.
@@ -100,6 +101,8 @@ type Host struct {
 	copies   *Copies                     // nil: the home has its lives itself
 	warnings []string                    // what weakens the promises here
 }
+
+var errStopped = errors.New("it was stopped")
 
 const offlineModel = "rehearsal"
 
@@ -330,7 +333,12 @@ func (h *Host) opener(ids []home.Identity, rooms []string) func(home.Identity) (
 	return func(id home.Identity) (*agent.Agent, error) {
 		_, again := seen.LoadOrStore(id.Self, true)
 		a, err := h.OpenAgent(id)
-		again = again || !slices.Contains(ids, id)
+		isOne := slices.Contains(ids, id)
+		if _, still := id.Started(); err == nil && isOne && h.options.started && !still { // the stop was for a run before
+			a.Close()
+			return nil, errStopped
+		}
+		again = again || !isOne
 		if err == nil && !again {
 			for _, room := range rooms {
 				err = errors.Join(err, h.home.Subscribe(id, room))

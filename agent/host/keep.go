@@ -77,7 +77,7 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 func keep(ctx context.Context, place home.Home, started home.Started, watcher *chat.Watcher, o Options) {
 	var settings config.Settings
 	o.Offline, o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = started.Offline, "", "", "", 0, "", nil
-	o.Standby = false
+	o.Standby, o.started = false, true
 	err := config.Read(place.Dir, &settings)
 	if settings.Share.URL == "" { // else the host goes on serving
 		o.restAfter = cmp.Or(o.restAfter, restAfter)

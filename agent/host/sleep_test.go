@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lethe/agent/home"
+	"lethe/bridge/report"
 	"lethe/chat"
 	"lethe/internal/test/lethetest"
 )
@@ -199,5 +200,27 @@ func TestReadersWhileItSleeps(t *testing.T) {
 	both := regexp.MustCompile(`(?s)readers room=nurse-ann reader=ann reader=ben.*\] inbound `)
 	if got := lifeOf(t, ann); !both.MatchString(got) {
 		t.Errorf("its log does not know them before the line:\n%s", got)
+	}
+}
+
+// A life that is fired while it falls asleep or wakes has stopped, and does not run again.
+func TestFiredWhileItWakes(t *testing.T) {
+	t.Parallel()
+	h, _ := private(t, "")
+	ann := hires(t, h, "ann")
+	keeps(t, h.home, time.Millisecond)
+	for n := range 40 {
+		lethetest.Must(t, ann.Start(true, ""))
+		says(t, h.home, ann.Name, "hello")
+		time.Sleep(time.Duration(n%50) * time.Millisecond)
+		if _, err := report.Stop(t.Context(), ann); err != nil {
+			t.Fatalf("round %d: %v", n, err)
+		}
+		before := lifeOf(t, ann)
+		says(t, h.home, ann.Name, "hello?")
+		time.Sleep(20 * time.Millisecond)
+		if now := lifeOf(t, ann); now != before {
+			t.Fatalf("round %d: it ran after that:\n%s", n, now[len(before):])
+		}
 	}
 }

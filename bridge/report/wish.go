@@ -70,9 +70,12 @@ func Start(ctx context.Context, id home.Identity, offline bool, keep func() erro
 
 // Stop asks an identity to stop, and waits until it has. ran is false where it did not run.
 func Stop(ctx context.Context, id home.Identity) (ran bool, err error) {
+	if err := id.Unstart(); err != nil { // first: a process that takes the identity up now sees that
+		return false, err
+	}
 	pid, ran := home.Running(id)
 	if !ran {
-		return false, id.Unstart()
+		return false, nil
 	}
 	if err := home.Ask(id, home.WishStop); err != nil {
 		return true, err
