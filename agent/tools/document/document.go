@@ -108,12 +108,18 @@ func (t *text) add(s string) error {
 	return nil
 }
 
-// clean leaves out control characters and what is no UTF-8.
+const softHyphen = '\u00ad'
+
+// clean leaves out control characters, places where a word may be cut, and what is no UTF-8, and spells ligatures out,
+// as people search for the words.
 func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t' {
+	return ligatures.Replace(strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || r == softHyphen || unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
 		}
 		return r
-	}, s)
+	}, s))
 }
+
+// ligatures stand in PDF files as a font has them, in those of Chromium 156 for one.
+var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")

@@ -140,6 +140,8 @@ func TestText(t *testing.T) {
 			`<table:table table:name="T"><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell>`+
 			`<text:p>b</text:p></table:table-cell></table:table-row></table:table></o:c>`),
 			"Head\nOne  two three [comment: why? ] \n[table T]\na \tb \t\n"},
+		"ligatures and soft hyphens": {office(t, "word/document.xml", "<w:p><w:t>e\ufb03cient \ufb01rst o\ufb00er docu\u00adment</w:t></w:p>"),
+			"efficient first offer document\n"},
 		"a form on a page": {formed(), "[page 1 of 1]\nbefore\nin the form\nbehind\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
