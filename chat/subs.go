@@ -102,6 +102,13 @@ func Unsubscribe(subsDir, room string) error {
 	return nil
 }
 
+// Move moves the link of a room from one directory of links to another, durably: it is always in one of them.
+func Move(fromDir, toDir, room string) error {
+	name := FileName(room)
+	err := durable.Rename(filepath.Join(fromDir, name), filepath.Join(toDir, name))
+	return errors.Join(err, durable.SyncDir(toDir), durable.SyncDir(fromDir))
+}
+
 // Rooms lists the rooms that are linked in subsDir, sorted. The name of a link is
 // the name of its room; it counts also while the room's file is missing. Rooms
 // ignores other files. It returns nil if the directory is missing.

@@ -123,6 +123,8 @@ type Options struct {
 	Temp fs.FS
 	// Only is the one file of the store that is read; "" for all.
 	Only string
+	// But is the number of lines at the end of a room that are left out.
+	But int
 	// Since is the time before which entries count as early; zero for all.
 	Since time.Time
 	// Known reports whether an earlier run has taken the entry with a key.

@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"lethe/chat"
@@ -15,7 +16,8 @@ var rooms = Agent{
 		text, err := out.whole(out.store, piece.Path)
 		out.unreadable(err)
 		out.open(Session{ID: piece.Path})
-		for raw := range bytes.Lines(text) {
+		lines := slices.Collect(bytes.Lines(text))
+		for _, raw := range lines[:max(0, len(lines)-out.options.But)] {
 			out.line++
 			line, who := chat.Parse(raw), Person
 			if line.Agent {

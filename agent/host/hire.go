@@ -26,11 +26,14 @@ const otherName = "hire another one with --as"
 
 // Hire boots an identity for a role, with a room whose readers are the people of work, and has it be kept running; or
 // has the one that was fired go on. An empty name is made of the role and one person, or else the room; an empty room is
-// called like the identity. Hires of one home take turns. The error is home.ErrNotFound for an unknown role, ErrHired,
+// called like the identity, which then hears it. Hires of one home take turns. The error is home.ErrNotFound for an unknown role, ErrHired,
 // ErrBound, or a *config.Error; also then the identity has its name.
 func (h *Host) Hire(name, room string, work home.Hired) (id home.Identity, err error) {
 	id.Name = nameOf(name, room, work)
-	name, room = id.Name, cmp.Or(room, id.Name)
+	begin := home.BootOptions{Name: id.Name, Hired: &work}
+	if name = id.Name; room == "" {
+		room, begin.Rooms = name, []string{name}
+	}
 	role, err := config.ReadRole(h.home, work.Role)
 	if err != nil {
 		return id, err
@@ -47,9 +50,8 @@ func (h *Host) Hire(name, room string, work home.Hired) (id home.Identity, err e
 	if err := h.closeRoom(room, work.For); err != nil {
 		return id, err
 	}
-	id, err = h.Boot(home.BootOptions{
-		Name: name, Soul: string(role.Soul), Memory: role.Memory, Rooms: []string{room}, Hired: &work,
-	})
+	begin.Soul, begin.Memory = string(role.Soul), role.Memory
+	id, err = h.Boot(begin)
 	if errors.Is(err, home.ErrExists) {
 		err = id.SetHired(work)
 	}
@@ -79,7 +81,7 @@ func (h *Host) Engage(room string, work home.Hired) error {
 	}
 	_, err := h.Hire(name, room, work)
 	if err == nil || errors.Is(err, ErrHired) { // meanwhile
-		return nil
+		return h.Engage(room, work)
 	}
 	told := chat.Once(h.home.Room(room), name, "Nobody can answer here now. What you write waits.")
 	why := chat.Notice(room, fmt.Sprintf("%s cannot be hired: %v", work, err))

@@ -356,10 +356,10 @@ func (h *Host) opener(ids []home.Identity, rooms []string) func(home.Identity) (
 	}
 }
 
-// Boot boots an identity, which hears the room dev unless o names rooms, after a check that it can run with its
+// Boot boots an identity, which hears the room dev unless o names rooms or work, after a check that it can run with its
 // settings. Where the name is taken, the error is home.ErrExists, and the identity is the one that has it.
 func (h *Host) Boot(o home.BootOptions) (home.Identity, error) {
-	if len(o.Rooms) == 0 {
+	if len(o.Rooms) == 0 && o.Hired == nil {
 		o.Rooms = []string{config.DefaultRoom}
 	}
 	if h.shared != nil {

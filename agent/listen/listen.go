@@ -172,8 +172,8 @@ func (l *Listener) Happened(e life.Event) {
 	}
 }
 
-// firstHeard bounds the lines of a room that a first subscription hears.
-const firstHeard = 20
+// FirstHeard bounds the lines of a room that a first subscription hears.
+const FirstHeard = 20
 
 // Listen takes in new lines, and runs the commands that stand further behind. It
 // reports whether a room holds more.

@@ -204,7 +204,7 @@ func (l *Listener) join(room string, first bool) error {
 	text := fmt.Sprintf("You hear room %s again, from where you left it.", room)
 	joined := event.Joined{Room: room}
 	if first {
-		most, work := firstHeard, l.State.Task != nil && l.State.Task.Room == room
+		most, work := FirstHeard, l.State.Task != nil && l.State.Task.Room == room
 		if work { // each line is
 			most = 1000
 		}

@@ -30,6 +30,7 @@ type Options struct {
 	As     string // the name of an identity; "" for the default one
 	Since  string // as report.Moment reads it
 	DryRun bool
+	But    int // lines at the end of a room are left out
 	// Summarise has a model write gists of what was adopted; Yes does not ask whether its price is right.
 	Summarise, Yes bool
 	Watch          time.Duration // the pause between two runs, at least a second; 0 for one run
@@ -93,11 +94,12 @@ type target struct {
 	id    home.Identity
 	blobs *blobs.Store
 	since time.Time
+	but   int  // see Options
 	quiet bool // nobody is told again what will be uploaded
 }
 
 func find(app *cli.App, options Options) (into *target, err error) {
-	into = &target{App: app}
+	into = &target{App: app, but: options.But}
 	if into.since, err = report.Moment("since", options.Since, time.Now()); err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func (into *target) adopt(ctx context.Context, sources []string) (*reading, erro
 	if err != nil {
 		return nil, err
 	}
-	run := &reading{App: into.App, since: into.since, laid: laid, uploads: into.Shared != nil && !into.quiet}
+	run := &reading{App: into.App, since: into.since, but: into.but, laid: laid, uploads: into.Shared != nil && !into.quiet}
 	err = errors.Join(run.all(ctx, sources), laid.Close()) // what was taken before an error stays
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -162,6 +164,7 @@ type reading struct {
 	*cli.App
 	laid     *shelf.Shelf // nil: nothing is laid down
 	since    time.Time
+	but      int // see Options
 	findings []finding
 	uploads  bool // other hosts get what is adopted
 }
@@ -228,7 +231,7 @@ func (r *reading) source(ctx context.Context, source string) error {
 		return err
 	}
 	defer store.Close()
-	found, err := r.store(ctx, agent, store, adopt.Options{})
+	found, err := r.store(ctx, agent, store, adopt.Options{But: r.but})
 	if err == nil && found.Files+found.Unchanged == 0 {
 		return nothing(agent, "in "+place)
 	}

@@ -10,6 +10,7 @@ import (
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/host"
+	"lethe/agent/listen"
 	"lethe/bridge/report"
 	"lethe/chat"
 	"lethe/cmd/lethe/adopting"
@@ -90,10 +91,13 @@ func split(ctx context.Context, app *cli.App, here *host.Host, options Options, 
 		}
 		id, err := here.Hire("", room, work)
 		if err == nil || errors.Is(err, host.ErrHired) {
-			err = adopting.Run(ctx, app, adopting.Options{As: id.Name}, past)
+			id, err = app.Home.Find(id.Name)
+		}
+		if err == nil { // it hears the rest itself
+			err = adopting.Run(ctx, app, adopting.Options{As: id.Name, But: listen.FirstHeard}, past)
 		}
 		if err == nil {
-			err = chat.Unsubscribe(old.Subs(), room)
+			err = chat.Move(old.Subs(), id.Subs(), room)
 		}
 		if err != nil {
 			return fmt.Errorf("hire %s: %w", work, err)
