@@ -1,16 +1,18 @@
 package agent
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
+	"lethe/agent/home"
+	"lethe/agent/journal"
 	"lethe/agent/part"
 	"lethe/agent/tools"
 	"lethe/internal/secret/shape"
+	"lethe/life/event"
 	"lethe/mind/files"
 )
-
-// mostKept bounds a text that is kept when it is replaced, in bytes.
-const mostKept = 1 << 20
 
 // files returns the files of the life, as it saw them last.
 func (c *caller) files() *files.Fold {
@@ -31,13 +33,63 @@ func (c *caller) change(in *intent, change *tools.Change) {
 		if in.err = err; err != nil {
 			return
 		}
-		if in.change.Kept = was.Text != "" && len(was.Text) <= mostKept; in.change.Kept {
-			in.files = []part.Body{{Gist: "what " + was.Name + " was", Data: shape.Bytes([]byte(was.Text))}}
-		}
+		in.files = replaced(was)
+		in.change.Kept = len(in.files) > 0
 	}
 	if change.Now.Name != "" {
 		in.change.Makes = change.Now.File
 	}
+}
+
+// replaced is the text of a file that is kept when another one takes its place.
+func replaced(was *tools.Version) []part.Body {
+	if was == nil || was.Text == "" || len(was.Text) > tools.MostKept {
+		return nil
+	}
+	return []part.Body{{Gist: "what " + was.Name + " was", Data: shape.Bytes([]byte(was.Text))}}
+}
+
+// restoreIfAsked obeys each home.WishRestore, and answers one that fails. After a crash it does so again.
+func (c *caller) restoreIfAsked() error {
+	for _, wish := range c.Wishes {
+		ref, asked := wish.Of(home.WishRestore)
+		if !asked {
+			continue
+		}
+		failed, err := c.restore(wish.Text(c.ID), ref)
+		if err == nil && failed != nil {
+			err = home.Leave(c.ID, home.WishRefused+home.Wish(ref), failed.Error())
+		}
+		if err == nil {
+			err = c.Obeyed(wish)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore brings back an earlier text of a file. LIFE has a note of it before, with the text that is replaced.
+func (c *caller) restore(name, ref string) (failed, err error) {
+	text, failed := c.Store.Find(ref)
+	if failed != nil {
+		return failed, nil
+	}
+	change, failed := c.Tools.Restore(name, string(text.Body))
+	if failed != nil {
+		return failed, nil
+	}
+	said := fmt.Sprintf("A person brings back an earlier text of %s: hash=%s", name, ref)
+	note := journal.Told(event.Note{Why: "restored", Saw: change.Now.File}, said, said, replaced(change.Was)...)
+	if err := c.Commit(note); err != nil {
+		return nil, err
+	}
+	if result := change.Do(context.Background(), tools.Call{}); result.Err {
+		return errors.New(string(result.Body)), c.Commit(part.Noted("restored", said, said+" failed. Look at the file"))
+	}
+	c.files().See(change.Now.File, change.Now.Text)
+	return nil, nil
 }
 
 // look takes in the file that a call has shown or made, and tells the model where the text is that it replaced.

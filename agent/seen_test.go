@@ -7,16 +7,19 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/agent/llm"
 	"lethe/agent/tools"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
+	"lethe/life"
 	"lethe/mind"
 	"lethe/mind/message"
 )
@@ -245,4 +248,59 @@ func TestOthersWriteTheSameFile(t *testing.T) {
 		t.Errorf("of %d edits behind an own one %d were refused", model.consecutive, model.repeated)
 	}
 	r.stop()
+}
+
+// An earlier text comes back once, whatever dies: what stood there is kept before, and a failure is told.
+func TestRestoreCutShort(t *testing.T) {
+	t.Parallel()
+	write := func(text string) string { return `{"path":"a.md","content":"` + text + `"}` }
+	w, id, r := start(t, on("begin", calls("WRITE_FILE", write("one"), "WRITE_FILE", write("two"))), always("done"))
+	r.ask("begin")
+	r.stop()
+	path := filepath.Join(id.Dir, "workspace", "a.md")
+	ref := w.having(id, "call", "kept", "yes")[0].Refs[0].Hash
+	wish, answer := home.WishRestore+home.Wish(ref), home.WishRefused+home.Wish(ref)
+	done, refused := 0, 0
+	for step, failed := 0, true; failed; step++ {
+		text := fmt.Sprint("a person's ", step)
+		w.write(path, text)
+		lethetest.Must(t, home.Leave(id, wish, "a.md"))
+		restore := func() error {
+			a, err := Open(id, w.conf)
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			return a.Restore()
+		}
+		failed, _ = w.failingAt(step, restore)
+		if was := w.read(path); was != text && was != "one" {
+			t.Fatalf("step %d: the file holds %q", step, was)
+		}
+		lethetest.Must(t, restore())
+		why := answer.Text(id)
+		lethetest.Must(t, answer.Drop(id))
+		notes := w.having(id, "note", "why", "restored")
+		switch now := w.read(path); {
+		case home.Asked(id, wish):
+			t.Errorf("step %d: the wish is not obeyed", step)
+		case now == "one" && why == "":
+			done++
+			first := slices.IndexFunc(notes, func(e life.Event) bool { return len(e.Refs) > 1 && w.body(e, 1) == text })
+			if first < 0 {
+				t.Errorf("step %d: %q is not kept", step, text)
+			}
+		case now == text && why != "", strings.Contains(why, "sync directory"):
+			refused++
+		default:
+			t.Errorf("step %d: the file holds %q; %s", step, now, why)
+		}
+	}
+	if done < 3 || refused < 1 {
+		t.Errorf("%d times done, %d refused", done, refused)
+	}
+	r = w.run(id)
+	r.ask("hello")
+	r.stop()
+	contains(t, w.prompt(), "A person brings back an earlier text of a.md")
 }

@@ -27,6 +27,8 @@ const (
 	WishBack    Wish = "back "     // to the moment that ends at an offset of LIFE
 	WishFire    Wish = "fire "     // a trigger
 	WishModel   Wish = "model "    // a model's name, its path escaped
+	WishRestore Wish = "restore "  // the short hash of an earlier text of the file whose name stands inside
+	WishRefused Wish = "refused "  // no wish: it answers a WishRestore, and says inside why
 )
 
 // Of returns the argument of a wish of this kind.
@@ -59,7 +61,7 @@ func Ask(id Identity, w Wish) error {
 	if w == WishStop {
 		return AskStop(id, "")
 	}
-	return leave(id, w, nil)
+	return Leave(id, w, "")
 }
 
 // Drained is why an identity stops that another host is to go on with.
@@ -70,23 +72,29 @@ func AskStop(id Identity, why string) error {
 	if err := id.Unstart(); err != nil {
 		return err
 	}
-	return leave(id, WishStop, []byte(why))
+	return Leave(id, WishStop, why)
 }
 
 // StopReason returns why a stop was asked for.
 func StopReason(id Identity) string {
-	text, _, _ := durable.ReadRegular(WishStop.Path(id), 32)
-	if string(text) == Drained {
+	if WishStop.Text(id) == Drained {
 		return Drained
 	}
 	return "request"
 }
 
-func leave(id Identity, w Wish, text []byte) error {
+// Leave is Ask for any wish with a text inside.
+func Leave(id Identity, w Wish, text string) error {
 	if err := durable.MkdirAll(WishDir(id), 0o700); err != nil {
 		return err
 	}
-	return durable.WriteFile(w.Path(id), text, 0o600)
+	return durable.WriteFile(w.Path(id), []byte(text), 0o600)
+}
+
+// Text returns what a wish says inside, up to 8 KB.
+func (w Wish) Text(id Identity) string {
+	text, _, _ := durable.ReadRegular(w.Path(id), 8<<10)
+	return string(text)
 }
 
 // Asked reports whether an identity has yet to obey a wish. What is no file, such as a directory, asks for nothing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zeebo/blake3"
 
+	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -30,6 +31,25 @@ type Change struct {
 	Now Version
 
 	place place
+}
+
+// MostKept bounds a text that is kept when it is replaced, in bytes.
+const MostKept = 1 << 20
+
+// Restore plans to bring back a text as the file that a log names.
+func (s *Set) Restore(name, text string) (*Change, error) {
+	p, err := s.resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	was, _ := s.present(p)
+	switch {
+	case shape.Marked(text):
+		err = errors.New("secrets were taken out of it when it was kept, and would be lost in the file")
+	case was != nil && len(was.Text) > MostKept:
+		err = errors.New("what stands there has more than 1 MB, and would not be kept. Move it away")
+	}
+	return s.changeOf(p, was, text, 0), err
 }
 
 // changeOf plans to make a text the whole of the file at p, which was. line is the one at which an edit begins, or 0.
@@ -62,7 +82,11 @@ func (s *Set) logged(p place) string {
 	}
 	file := resolved(filepath.Join(p.dir, p.name))
 	if rel, err := filepath.Rel(s.Workspace, file); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
+		rel = filepath.ToSlash(rel)
+		if head, _, _ := strings.Cut(rel, "/"); head == "self" || head == "rooms" { // else it would be an own file
+			rel = "./" + rel
+		}
+		return rel
 	}
 	return file
 }

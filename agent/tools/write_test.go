@@ -183,6 +183,26 @@ func TestEditInAnotherNormalForm(t *testing.T) {
 	id.fails([]string{"most similar line"}, "EDIT_FILE", "path", "menu", "old", "cafe noir", "new", "tea")
 }
 
+// A directory of the workspace that is called self is not taken for the own files.
+func TestSelfInTheWorkspace(t *testing.T) {
+	id := newIdentity(t, nil)
+	if saw := id.do("WRITE_FILE", "path", "./self/MEMORY.md", "content", "x").Saw; saw.Name != "./self/MEMORY.md" {
+		t.Errorf("the log names it %s", saw.Name)
+	}
+	change, err := id.Restore("./self/MEMORY.md", "y")
+	lethetest.Must(t, err)
+	change.Do(t.Context(), Call{ID: "e1.1", Name: "WRITE_FILE"})
+	if got := lethetest.Read(t, filepath.Join(id.work, "self/MEMORY.md")); got != "y" {
+		t.Errorf("it holds %q", got)
+	}
+	for text, want := range map[string]string{"a [secret 3f9a: jwt, 9 characters]": "secrets were taken out", "x": "more than 1 MB"} {
+		id.file("large", strings.Repeat("x", MostKept+1))
+		if _, err := id.Restore("large", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // A change anywhere in a large file is seen, also at the last moment.
 func TestWriteOverLargeFiles(t *testing.T) {
 	lethetest.Unraced(t)

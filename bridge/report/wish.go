@@ -135,10 +135,17 @@ func Compact(ctx context.Context, id home.Identity, keep string) error {
 	})
 }
 
-// Branch leaves home.WishLabel or home.WishBack with an identity, and waits until it is obeyed. An identity that does
-// not run obeys at once. busy is called when it has to end a turn first. When ctx ends, the wish stays.
+// Branch is Obey for home.WishLabel and home.WishBack.
 func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy func()) error {
-	if err := home.Ask(id, wish); err != nil {
+	return Obey(ctx, id, wish, "", busy, func() error { return journal.BranchOffline(h.Home, id, h.Store) })
+}
+
+// Obey leaves a wish with an identity, and waits until it is obeyed. here obeys where the identity does not run. busy is
+// called when it has to end a turn first. When ctx ends, the wish stays.
+func Obey(
+	ctx context.Context, id home.Identity, wish home.Wish, text string, busy func(), here func() error,
+) error {
+	if err := home.Leave(id, wish, text); err != nil {
 		return err
 	}
 	told := false
@@ -153,12 +160,12 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 			}
 			return false, nil
 		}
-		err := journal.BranchOffline(h.Home, id, h.Store)
+		err := here()
 		switch {
 		case errors.As(err, new(*home.RunningError)): // it has just begun to run
 			return false, nil
 		case err == nil && home.Asked(id, wish):
-			err = fmt.Errorf("branch %s: it ended in the middle of a call; "+
+			err = fmt.Errorf("ask %s: it ended in the middle of a call; "+
 				"it is done in its next run, when that turn is over", id.Name)
 		}
 		return false, err

@@ -49,7 +49,10 @@ func (f *Fold) Apply(line life.Event) {
 		version.Was = line.Refs[last].Hash
 	}
 	f.add(line.Get("makes"), version)
-	version.Seen, version.Was = true, ""
+	version.Seen = true
+	if version.Was = ""; line.Get("why") == "restored" && last > 0 {
+		version.Was = line.Refs[last].Hash
+	}
 	f.add(line.Get("saw"), version)
 	own := "self/" + line.Get("file")
 	if name, _, _ := strings.Cut(own, ":"); f.Files[name] != nil { // a note shows it

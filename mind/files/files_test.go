@@ -54,6 +54,10 @@ func TestSaw(t *testing.T) {
 			t.Errorf("%s\nknows %q, want %s", c.lines, knows, c.knows)
 		}
 	}
+	restored := "note e7 why=restored saw=a.md:04 ◱hash=aaaa gist=said◲ ◱hash=bbbb gist=what a.md was◲"
+	if last := folded(t, restored).Files["a.md"][0]; last.Was != "bbbb" || last.Call != "e7" || !last.Seen {
+		t.Errorf("restored: %+v", last)
+	}
 	all := folded(t, "inbound e1 room=dev inode=1 at=0..9 before=ab lines=1 ◱hash=0123 gist=dev: change it◲", read, began, ended).
 		Files["a.md"]
 	if len(all) != 2 || all[1].Call != "e3.1" || all[1].Was != "cdef" || all[1].Why.Hash != "0123" || !all[1].Seen {

@@ -1,13 +1,17 @@
-// Package files is lethe files: it lists the files that an identity has worked on.
+// Package files is lethe files: it lists the files that an identity has worked on, and brings back what they were.
 package files
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 
 	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/bridge/report"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
@@ -18,6 +22,31 @@ import (
 type Row struct {
 	File string `json:"file"`
 	files.Version
+}
+
+// Restore brings back the text of a ref as the file of a name, and lists its versions.
+func Restore(ctx context.Context, app *cli.App, id home.Identity, name, ref string) error {
+	hash, err := app.ParseHash(ref)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(id.Files().Files[name], func(v files.Version) bool { return v.Was == hash }) {
+		err := fmt.Errorf("restore %s of %s: %s is no text that it had: %w", name, id.Name, ref, home.ErrNotFound)
+		return exit.Hint(err, "%s lists them below BEFORE", app.Lethe("files %s %s", id.Name, name))
+	}
+	wish, answer := home.WishRestore+home.Wish(hash), home.WishRefused+home.Wish(hash)
+	if err := answer.Drop(id); err != nil { // to a command that was killed
+		return err
+	}
+	here := func() error { return app.Opened(ctx, id, (*host.Agent).Restore) }
+	busy := func() { app.Note("%s is at work; it is done after that", id.Name) }
+	if err := report.Obey(ctx, id, wish, name, busy, here); err != nil {
+		return err
+	}
+	if why := answer.Text(id); why != "" {
+		return errors.Join(fmt.Errorf("restore %s of %s: not done: %s", name, id.Name, why), answer.Drop(id))
+	}
+	return List(app, id, name)
 }
 
 // List shows the newest version of each file, or all versions of the one with a name.
