@@ -113,7 +113,9 @@ func readArgument(app *cli.App, request *erase.Request, text string) error {
 }
 
 // eraseFrom lists the places of a request in a life, and erases them if the flags confirm it.
-func eraseFrom(ctx context.Context, app *cli.App, id home.Identity, request erase.Request, options Options) error {
+func eraseFrom(
+	ctx context.Context, app *cli.App, id home.Identity, request erase.Request, options Options,
+) (err error) {
 	found, err := erase.Find(app.Home, app.Look.Store, id, request)
 	if err != nil {
 		return err
@@ -135,6 +137,10 @@ func eraseFrom(ctx context.Context, app *cli.App, id home.Identity, request eras
 		}
 		return show(ctx, app, id, found, options, "nothing was changed. The same command with "+again+" erases it for good")
 	}
+	started, isKept := id.Started()
+	if isKept { // else who was hired would be fired
+		defer func() { err = errors.Join(err, id.Start(started.Offline, started.Failed)) }()
+	}
 	stopped, err := makeReady(ctx, app, id)
 	if err != nil {
 		return err
@@ -147,7 +153,7 @@ func eraseFrom(ctx context.Context, app *cli.App, id home.Identity, request eras
 		return exit.Hint(err, "it is decided, and goes on when %s is next opened", id.Name)
 	}
 	next := "erased. The identity has a note that something was, not what"
-	if stopped {
+	if stopped && !isKept {
 		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, app.HowToRun(id, ""))
 	}
 	return show(ctx, app, id, found, options, next)
