@@ -90,12 +90,12 @@ func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict
 			continue
 		}
 		failed = true
+		said := "What did not pass is open again in the plan."
 		if err := plan.Reopen(c.Tools.Workspace, open...); err != nil {
 			c.Log.Warn("a step whose check failed stays as it is", "plan", plan.Name, "error", err)
+			said = fmt.Sprintf("It still stands so in %s: %v.", plan.Name, err)
 		}
-	}
-	if failed {
-		verdict.Why += "What did not pass is open again in the plan."
+		verdict.Why += said + "\n"
 	}
 	verdict.Broken = verdict.Why != "" && !failed
 	return verdict, false, nil

@@ -54,6 +54,18 @@ func TestPlanEnds(t *testing.T) {
 	r.checked()
 }
 
+// A plan that somebody changes while it is checked stays as it is, and the model is not told otherwise.
+func TestPlanChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	w, id, r := gated(t, hook.Gate{}, "done", "I see", "still")
+	changes := "- [x] 1 make it · check: `echo more >> work/move.md; false`\n"
+	plan := w.planned(id, changes)
+	r.ask("work")
+	contains(t, w.prompt(), "It still stands so in move.md: it was changed meanwhile")
+	contains(t, w.read(plan), changes)
+	r.checked()
+}
+
 // Checks that do not end hold an answer up for the time of one, and no answer twice.
 func TestChecksEnd(t *testing.T) {
 	t.Parallel()

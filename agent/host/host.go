@@ -102,8 +102,6 @@ type Host struct {
 	warnings []string                    // what weakens the promises here
 }
 
-var errStopped = errors.New("it was stopped")
-
 const offlineModel = "rehearsal"
 
 // tellTime bounds how long a start waits for an endpoint to tell the window of a model that nobody knows.
@@ -336,7 +334,7 @@ func (h *Host) opener(ids []home.Identity, rooms []string) func(home.Identity) (
 		isOne := slices.Contains(ids, id)
 		if _, still := id.Started(); err == nil && isOne && h.options.started && !still { // the stop was for a run before
 			a.Close()
-			return nil, errStopped
+			return nil, context.Canceled
 		}
 		again = again || !isOne
 		if err == nil && !again {

@@ -179,7 +179,8 @@ func load(root *os.Root, name string, most int64, into io.Writer) error {
 	return err
 }
 
-// Reopen makes steps open again, by their indexes. A file that was changed since it was read stays as it is.
+// Reopen makes steps open again, by their indexes. A file that was changed since it was read, or is a
+// link, stays as it is: that is an error.
 func (p Plan) Reopen(workspace string, steps ...int) error {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -204,6 +205,9 @@ func (p Plan) Reopen(workspace string, steps ...int) error {
 		err := load(dir, name, mostText, &now)
 		return err == nil && there.Mode().IsRegular() && bytes.Equal(now.Bytes(), p.text)
 	}
-	_, err = durable.SwapIn(dir, p.Name, text, info.Mode().Perm(), isAsRead)
+	done, err := durable.SwapIn(dir, p.Name, text, info.Mode().Perm(), isAsRead)
+	if err == nil && !done {
+		err = errors.New("it was changed meanwhile, or is a link")
+	}
 	return err
 }

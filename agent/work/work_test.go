@@ -87,8 +87,15 @@ func TestReopen(t *testing.T) {
 	if info, _ := os.Stat(name); info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is %v", info.Mode())
 	}
-	lethetest.Must(t, p.Reopen(dir, 1)) // it was changed since it was read
+	if err := p.Reopen(dir, 1); err == nil {
+		t.Error("it was changed since it was read, and is said to be open")
+	}
 	lethetest.Holds(t, name, open)
+	lethetest.Must(t, os.Rename(name, filepath.Join(dir, "work/there")))
+	lethetest.Must(t, os.Symlink("there", name))
+	if err := read(t, dir).Reopen(dir, 1); err == nil {
+		t.Error("a link is said to be open")
+	}
 }
 
 // Nothing leads out of the workspace, blocks, or is read without an end; the other plans are read all the same.

@@ -139,7 +139,7 @@ func eraseFrom(
 	}
 	started, isKept := id.Started()
 	if isKept { // else who was hired would be fired
-		defer func() { err = errors.Join(err, id.Start(started.Offline, started.Failed)) }()
+		defer func() { err = errors.Join(err, id.Start(started.Offline, "")) }()
 	}
 	stopped, err := makeReady(ctx, app, id)
 	if err != nil {
