@@ -12,6 +12,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/status"
+	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/test/lethetest"
@@ -685,4 +686,107 @@ func TestRecallOfGroups(t *testing.T) {
 	results := w.results(bot)
 	equal(t, "found when she has left", strings.Contains(results[len(results)-1].text, "fitter"), false)
 	w.keeps(0)
+}
+
+// Out of a private life nothing is said to others but what its person allows, who sees the words and the readers: once,
+// and as they stood, whatever is killed when. Nobody else can allow it, and where others have to approve it, too, it is
+// refused, as are files, more than a question shows, and readers who have changed meanwhile.
+func TestConfidedWords(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"", "run", "posted", "note", "inbound"} {
+		say := calls("SAY", `{"room":"house","message":"Ann comes at <ten>."}`)
+		w := newWorld(t, on("join", calls("JOIN", `{"room":"house"}`)), on("tell them", say), always("well"))
+		w.conf.People = []string{"owner"}
+		w.readers("house", "ann", "ben")
+		w.say("house", "ben", "hello")
+		bot, _ := w.private()
+		r := w.run(bot)
+		w.say("ann", "ann", "join house")
+		w.answered("ann", 2)
+		w.say("ann", "ann", "tell them that I come at ten")
+		question := w.answered("ann", 3)
+		for _, shown := range []string{"May I call SAY? ann, ben may read it.", "Ann comes at <ten>.", "house", "2) no"} {
+			contains(t, question, shown)
+		}
+		equal(t, "always is offered", strings.Contains(question, "always"), false)
+		contains(t, w.results(bot)[1].text, "People are asked first")
+		w.answered("ann", 4)
+		id, _, _ := strings.Cut(strings.TrimPrefix(question, "? "), ":")
+		w.say("ann", "owner", id+" once")
+		w.say("house", "ann", id+" once")
+		w.say("ann", "ann", id+" always")
+		r.settled()
+		equal(t, "said before Ann allows it", strings.Contains(w.read(w.path("house")), "at <ten>"), false)
+		if kind != "" {
+			r.finish()
+			w.say("ann", "ann", id+" once")
+			w.dies(bot, kind, 1)
+			r = w.run(bot)
+		} else {
+			w.say("ann", "ann", id+" once")
+		}
+		w.eventually("it is said", func() bool { return slices.Contains(w.said("house"), "Ann comes at <ten>.") })
+		r.settled()
+		equal(t, "times behind "+kind, len(w.said("house")), 1)
+		equal(t, "times that she is asked", strings.Count(w.read(w.path("ann")), "May I call SAY?"), 1)
+		w.shows(bot, "nothing is amiss", func(s status.Status) bool { return len(s.Trouble) == 0 })
+		r.finish()
+	}
+}
+
+// A yes does not hold when others may read the room than were shown, nor a second time.
+func TestConfidedToOthers(t *testing.T) {
+	t.Parallel()
+	say := calls("SAY", `{"room":"house","message":"Ann comes at ten."}`)
+	w := newWorld(t, on("join", calls("JOIN", `{"room":"house"}`)), on("tell them", say),
+		on("send", calls("SAY", `{"room":"house","message":"here","files":"MEMORY.md"}`)),
+		on("long", calls("SAY", `{"room":"house","message":"`+strings.Repeat("x", 901)+`"}`)),
+		on("once more", say), always("well"))
+	w.readers("house", "ann", "ben")
+	w.say("house", "ben", "hello")
+	bot, _ := w.private()
+	r := w.run(bot)
+	for n, order := range []string{"join house", "tell them"} {
+		w.say("ann", "ann", order)
+		w.answered("ann", n+2)
+	}
+	id, _, _ := strings.Cut(strings.TrimPrefix(w.answered("ann", 3), "? "), ":")
+	w.answered("ann", 4)
+	r.finish()
+	w.readers("house", "ann", "ben", "cem")
+	r = w.run(bot)
+	w.say("ann", "ann", id+" once")
+	w.answered("ann", 5)
+	for n, order := range []string{"send it", "long", "once more"} {
+		w.say("ann", "ann", order)
+		w.answered("ann", n+6)
+	}
+	rule, err := tools.ParseRule("SAY house")
+	lethetest.Must(t, err)
+	r = r.again(func(c *Config) { c.Tools.Ask = []tools.Rule{rule} })
+	answers := len(w.said("ann"))
+	w.say("ann", "ann", "hello")
+	w.answered("ann", answers+1)
+	r.finish()
+	results := w.results(bot)
+	for _, refused := range results[2:4] {
+		contains(t, refused.text, "you are not in it")
+	}
+	equal(t, "said", len(w.said("house")), 0)
+}
+
+// The first answer of a private life says once who can read it.
+func TestFirstPrivateAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("well"))
+	w.conf.People = []string{"owner"}
+	bot, _ := w.private()
+	r := w.run(bot)
+	w.say("ann", "ann", "hello")
+	w.answered("ann", 2)
+	r = r.again()
+	w.say("ann", "ann", "hello")
+	w.answered("ann", 3)
+	r.finish()
+	equalSlices(t, "answers", w.said("ann"), []string{"well\n\n(Only ann and the owner of this machine can read this.)", "well", "well"})
 }

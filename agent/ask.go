@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,13 +34,14 @@ func (c *caller) intents(calls []pendingCall, sole bool) (records []part.Record)
 			}
 			return records
 		}
-		args := blobs.Unescape(pending.call.Args)
+		ask := c.confidence(pending.call)
+		args := cmp.Or(ask.Args, blobs.Unescape(pending.call.Args))
 		exact := mind.ExactCall(pending.call.Tool, args)
 		room, text := c.whereToAsk(), askedFirst
 		_, twice := c.State.Asked("", exact)
 		switch {
 		case twice || slices.Contains(asked, exact):
-		case room == "" || len(c.cfg.People) == 0:
+		case room == "" || len(ask.For)+len(c.cfg.People) == 0:
 			text = "Not run: people have to approve this call, and there is no room or nobody to ask."
 		case len(c.State.Questions)+len(asked) >= mind.MaxQuestions:
 			text = fmt.Sprintf(
@@ -47,8 +49,8 @@ func (c *caller) intents(calls []pendingCall, sole bool) (records []part.Record)
 				mind.MaxQuestions,
 			)
 		default:
-			why := c.hooked[pending.id].Reason
-			ask := mind.Ask{Call: pending.id, Room: room, Tool: pending.call.Tool, Args: args, Text: why, Codes: true}
+			ask.Call, ask.Room, ask.Tool, ask.Args, ask.Codes = pending.id, room, pending.call.Tool, args, true
+			ask.Text = cmp.Or(ask.Text, c.hooked[pending.id].Reason)
 			records, asked = append(records, c.ask(ask)), append(asked, exact)
 		}
 		o := outcome{Result: tools.Result{Body: []byte(text)}, state: mind.NotStarted}
@@ -68,7 +70,32 @@ func (c *caller) waits(pending pendingCall) bool {
 	}
 	args := argsOf(call)
 	asks := hooked.Ask || c.Tools.Asks(call.Tool, args)
+	if c.confidence(call).Args != "" {
+		return !asks
+	}
 	return asks && !slices.Contains(c.State.Always, mind.ExactCall(call.Tool, string(args)))
+}
+
+// confidence returns the question to the only person of the audience, whether a SAY may say its words to others.
+// It is blank for any other call, and with files.
+func (c *caller) confidence(call *mind.Call) (ask mind.Ask) {
+	if call.Tool != "SAY" || len(c.State.Readers) != 1 {
+		return ask
+	}
+	effect, _ := c.Tools.Intent(call.Tool, argsOf(call))
+	post, _ := effect.(tools.Post)
+	isShown := post.Files == "" && len(post.Text) <= 900 // all of it, in the question
+	if !isShown || !slices.Contains(c.Joined(), post.Room) || c.State.MaySay(post.Room) {
+		return ask
+	}
+	args, _ := json.Marshal(map[string]string{"room": post.Room, "message": post.Text}) // cannot fail
+	return mind.Ask{Args: string(args), For: c.State.Readers, Text: c.Home.Readers(post.Room).String() + " may read it."}
+}
+
+// isConfided reports whether that person has allowed a call, for the same readers.
+func (c *caller) isConfided(pending pendingCall) bool {
+	ask := c.confidence(pending.call)
+	return ask.Args != "" && ask.Text == pending.asked.Text && slices.Equal(ask.For, pending.asked.For)
 }
 
 const askedFirst = "People are asked first, in the room you are answering. End your turn: " +

@@ -61,6 +61,7 @@ type pendingCall struct {
 	id       string
 	call     *mind.Call
 	approval *mind.Question // of people; nil for a call of the newest reply
+	asked    mind.Ask       // what they were asked
 }
 
 // begins is the record of a call's intent.
@@ -119,7 +120,7 @@ func (c *caller) approved(question mind.Question) (pending pendingCall, err erro
 	}
 	asked, err := mind.DecodeAsk(b.Body)
 	call := &mind.Call{Tool: asked.Tool, Args: blobs.Escape(asked.Args), Started: question.Began, Posts: question.Posts}
-	return pendingCall{id: question.ID, call: call, approval: &question}, err
+	return pendingCall{id: question.ID, call: call, approval: &question, asked: asked}, err
 }
 
 // act runs the calls of the newest reply, in order.

@@ -48,7 +48,7 @@ func (c *caller) intend(pending pendingCall, sole bool) (in intent) {
 	}
 	switch effect := in.effect.(type) {
 	case tools.Post:
-		if !slices.Contains(c.speaksIn(), effect.Room) {
+		if !slices.Contains(c.speaksIn(), effect.Room) && !c.isConfided(pending) {
 			const text = "say in room %s: you are not in it; JOIN it first. %s"
 			in.err = fmt.Errorf(text, effect.Room, tools.ListRooms(c.Speaks()))
 			break

@@ -150,11 +150,21 @@ func (a *Agent) recordReply(ctx context.Context, got thought, verdict hook.Verdi
 		behind = []part.Record{part.Noted("refused", "answer refused", note)}
 	} else {
 		a.journal.Snapshot() // what the answer speaks of is stored before it is said
-		reply.Caveat = verdict.Caveat()
+		reply.Caveat = strings.TrimSpace(verdict.Caveat() + "\n\n" + a.whoReads(answer.Text))
 		reply.Posting = a.answering(strings.TrimSpace(blobs.Unescape(answer.Text) + reply.Caveat))
 	}
 	said := journal.Told(reply, answer.Gist(turn), answer.Encode())
 	return a.view.Commit(append([]part.Record{said}, behind...)...)
+}
+
+// whoReads says who can read the first answer of a private life.
+func (a *Agent) whoReads(text string) string {
+	state, silent := a.view.State, text == "" || text == mind.Nothing
+	isPrivate := !state.Readers.Open() && len(state.Readers) == 1 && !state.Works()
+	if silent || !isPrivate || state.Turn > 0 {
+		return ""
+	}
+	return fmt.Sprintf("(Only %s and the owner of this machine can read this.)", state.Readers)
 }
 
 // answerOf is a reply as a mind has it.

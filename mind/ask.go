@@ -89,6 +89,9 @@ func (k Ask) question(id string, ref Ref) chat.Question {
 	q := chat.Question{ID: id, Text: k.Text, Options: k.Options, For: k.For, Until: k.Until}
 	if k.Tool != "" {
 		q.Text, q.Options = k.aboutCall(ref), []string{Once, Always, No}
+		if len(k.For) > 0 {
+			q.Options = []string{Once, No}
+		}
 	}
 	return q
 }

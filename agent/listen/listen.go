@@ -151,7 +151,8 @@ func (l *Listener) Trouble() (lines []string) {
 // and somebody reads them now who may not read what it says.
 func (l *Listener) silent() (lines []string) {
 	for _, room := range l.Joined() {
-		isMute := !l.State.MaySay(room) && len(l.State.Rooms[room].Posted) > 0
+		isAllowed := len(l.State.Readers) == 1 && len(l.Speaks()) > 0 // by the only person
+		isMute := !l.State.MaySay(room) && !isAllowed && len(l.State.Rooms[room].Posted) > 0
 		_, err := chat.ReadAbout(l.Home.Dir, room)
 		switch {
 		case err != nil:
