@@ -77,8 +77,13 @@ func split(ctx context.Context, app *cli.App, here *host.Host, options Options, 
 		return exit.Usagef("stop all of lethe run before")
 	}
 	for _, room := range rooms {
-		work := home.Hired{Role: role, For: app.Home.Readers(room)}
-		if work.For == nil || audience.Readers(app.Settings.Deciders()).MayRead(work.For) {
+		readers := app.Home.Readers(room)
+		work := home.Hired{Role: role, For: readers}
+		if readers.Open() && !options.Yes {
+			app.Note("%s stays: all may read it. First write readers = [\"WHO\"] into %s", room,
+				chat.AboutPath(app.Home.Dir, room))
+		}
+		if readers.Open() || audience.Readers(app.Settings.Deciders()).MayRead(readers) {
 			continue
 		}
 		app.Note("%s: %s, up to %g USD a day", room, work, known.Day)
