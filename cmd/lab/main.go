@@ -2,6 +2,7 @@
 // Nothing of it is in the program that users run.
 //
 //	go run ./cmd/lab again NAME
+//	go run ./cmd/lab answers FILE --judge MODEL --budget 5usd
 //	go run ./cmd/lab bench --against OLD
 //	go run ./cmd/lab eval locomo DIR
 //	go run ./cmd/lab replay TRACE.jsonl
@@ -61,7 +62,7 @@ func (p *program) command() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON")
-	root.AddCommand(p.againCommand(), p.benchCommand(), p.evalCommand(), p.replayCommand(), p.vitalsCommand())
+	root.AddCommand(p.againCommand(), p.answersCommand(), p.benchCommand(), p.evalCommand(), p.replayCommand(), p.vitalsCommand())
 	return root
 }
 

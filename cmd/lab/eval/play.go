@@ -91,7 +91,7 @@ type stage struct {
 	forks   int    // that were asked
 }
 
-// newStage boots an identity that hears one room.
+// newStage boots an identity that hears one room, or finds it.
 func newStage(dir string, limit int) (*stage, error) {
 	h, err := home.Open(filepath.Join(dir, "home"))
 	if err != nil {
@@ -101,7 +101,10 @@ func newStage(dir string, limit int) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := home.Boot(h, store, home.BootOptions{Name: "listener", Rooms: []string{room}})
+	id, err := h.Find("listener")
+	if err != nil {
+		id, err = home.Boot(h, store, home.BootOptions{Name: "listener", Rooms: []string{room}})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,79 @@
+package eval
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// Examination is a file of lines and questions; cmd/lab/answers.md describes it.
+type Examination struct {
+	Talk  Conversation // without its questions
+	Asked []Answerable
+}
+
+// Answerable is a question with its answer.
+type Answerable struct {
+	Question string   `json:"question"`
+	Answer   string   `json:"answer"`   // "" if the lines do not say it
+	Evidence []string `json:"evidence"` // ids of lines
+	Kind     string   `json:"kind"`     // to count by; may be empty
+}
+
+// ReadExamination reads a file. The error names its line.
+func ReadExamination(in io.Reader) (e Examination, err error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 16<<20)
+	ids := map[string]bool{}
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		if err := e.read(lines.Bytes(), ids); err != nil {
+			return e, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return e, err
+	}
+	if len(e.Talk.Lines) == 0 || len(e.Asked) == 0 {
+		return e, errors.New("it has no lines, or no questions")
+	}
+	slices.SortStableFunc(e.Talk.Lines, func(a, b Line) int { return a.At.Compare(b.At) })
+	return e, nil
+}
+
+func (e *Examination) read(raw []byte, ids map[string]bool) error {
+	var row struct {
+		Answerable
+		ID, Speaker, Text string
+		Agent             bool
+		Time              time.Time
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&row); err != nil {
+		return err
+	}
+	if row.Question == "" {
+		isWhole := row.ID != "" && row.Speaker != "" && row.Text != "" && !row.Time.IsZero()
+		if !isWhole || ids[row.ID] {
+			return errors.New("a line has an id of its own, a speaker, a time and a text, or it is a question")
+		}
+		ids[row.ID] = true
+		e.Talk.Lines = append(e.Talk.Lines, Line{row.ID, row.Speaker, row.Agent, row.Text, row.Time})
+		return nil
+	}
+	for _, id := range row.Evidence {
+		if !ids[id] {
+			return fmt.Errorf("its evidence %q is no line before it", id)
+		}
+	}
+	e.Asked = append(e.Asked, row.Answerable)
+	return nil
+}

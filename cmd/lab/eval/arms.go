@@ -1,0 +1,402 @@
+package eval
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lethe/agent"
+	"lethe/agent/budget"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/compactor/recall"
+	"lethe/mind"
+)
+
+// Arms lists what answers.
+func Arms() []string { return []string{"lethe", "full", "bm25", "none"} }
+
+const (
+	ask = "Answer in as few words as you can, from what was said. " +
+		"If it was not said, answer: I do not know.\nQuestion: "
+	judgeAsk = "Does the answer say what the right answer says? An answer that does not know abstains; where the right " +
+		"answer is empty, only that is right. Reply with one word: RIGHT, WRONG or ABSTAINED.\n"
+	answerTokens = 1024
+	plainTokens  = 4000 // of BM25 where Lethe does not answer beside it
+	secondJudge  = 100  // answers of an arm that all judges read
+)
+
+// Examiner puts the questions of a file to each arm.
+type Examiner struct {
+	Model  agent.Model
+	Known  llm.Known // prices
+	Name   string    // of the model that answers
+	Judges []string  // the first one counts, the others show how far to trust it
+	Arms   []string
+	Budget budget.USD
+	Dir    string // of what is kept; made
+	Say    func(string)
+}
+
+// Answer is one answer of an arm and its cost.
+type Answer struct {
+	Arm      string     `json:"arm"`
+	Question int        `json:"question"` // of the file, from 0
+	Text     string     `json:"text"`
+	Calls    int        `json:"calls"`
+	Opened   int        `json:"opened"` // originals
+	Usage    llm.Usage  `json:"tokens"`
+	USD      budget.USD `json:"usd"`
+	Seconds  float64    `json:"seconds"`
+	Found    bool       `json:"found"`  // a request named an original with evidence, or showed evidence
+	Shown    bool       `json:"shown"`  // a line of evidence stood in a request
+	Read     bool       `json:"read"`   // an original with evidence was opened
+	Verdicts []string   `json:"judged"` // by each judge
+}
+
+// add counts a call.
+func (a *Answer) add(r row) {
+	u := r.Reply.Usage
+	a.Calls++
+	a.Usage.Input += u.Input
+	a.Usage.Cached += u.Cached
+	a.Usage.Written += u.Written
+	a.Usage.Output += u.Output
+	a.USD += r.USD
+	a.Seconds += r.Seconds
+	a.Text = r.Reply.Text
+	for _, c := range r.Reply.Calls {
+		if c.Name == "UNCOMPACT" {
+			a.Opened++
+		}
+	}
+}
+
+func (x *Examiner) request(system, text string) llm.Request {
+	return llm.Request{Model: x.Name, MaxTokens: answerTokens, Messages: []llm.Message{
+		{Role: "user", Content: llm.Text(system)}, {Role: "user", Content: llm.Text(text)},
+	}}
+}
+
+// Price returns the most that an examination may cost, by arm and for the judges.
+func (x *Examiner) Price(e Examination) (map[string]budget.USD, error) {
+	out, n := map[string]budget.USD{}, budget.USD(len(e.Asked))
+	size := llm.Weight(transcript(e.Talk.Lines))
+	steps := budget.USD(len(portions(e.Talk, Small.portion)))
+	price := func(model string, tokens int) (budget.USD, error) {
+		dollars, known := x.Known.Worst(model, tokens, answerTokens, time.Now())
+		if !known {
+			return 0, fmt.Errorf("%w: %s", budget.ErrUnpriced, model)
+		}
+		return budget.Ceil(dollars), nil
+	}
+	for arm, tokens := range map[string]int{"lethe": Small.limit, "full": llm.Estimator{}.Tokens(size),
+		"bm25": plainTokens, "none": 100} {
+		if !slices.Contains(x.Arms, arm) {
+			continue
+		}
+		each, err := price(x.Name, tokens)
+		if err != nil {
+			return nil, err
+		}
+		out[arm] = each * n
+		if arm == "lethe" {
+			out[arm] = each * (2*steps + 2*n*(Looks+1)) // compactions read what was heard once more
+		}
+	}
+	for i, judge := range x.Judges {
+		each, err := price(judge, 500)
+		if err != nil {
+			return nil, err
+		}
+		read := n
+		if i > 0 {
+			read = min(n, secondJudge)
+		}
+		out["judges"] += each * read * budget.USD(len(x.Arms))
+	}
+	return out, nil
+}
+
+func transcript(lines []Line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "[%s %s] %s\n", l.Speaker, l.At.UTC().Format(time.RFC3339), l.Text)
+	}
+	return b.String()
+}
+
+// Run asks and judges what the file of the directory does not have yet. Beside an error it returns the scores so far.
+func (x *Examiner) Run(ctx context.Context, e Examination) (Scores, error) {
+	answers, p, err := x.run(ctx, e)
+	if p == nil {
+		return Scores{}, err
+	}
+	out := e.score(answers, p.cost("play"))
+	out.Spent = p.spent
+	return out, err
+}
+
+func (x *Examiner) run(ctx context.Context, e Examination) (out []Answer, _ *paid, err error) {
+	if err := os.MkdirAll(x.Dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	p := &paid{Model: x.Model, known: x.Known, budget: x.Budget, path: filepath.Join(x.Dir, "calls.jsonl"), told: x.Say}
+	if err := p.open(); err != nil {
+		return nil, nil, err
+	}
+	tokens := plainTokens
+	for _, arm := range Arms() {
+		if !slices.Contains(x.Arms, arm) {
+			continue
+		}
+		answers, err := x.arm(ctx, p, e, arm, tokens)
+		out = append(out, answers...)
+		if err != nil {
+			return out, p, fmt.Errorf("%s: %w", arm, err)
+		}
+		if arm == "lethe" {
+			sum, calls := 0, 0
+			for _, a := range answers {
+				sum, calls = sum+a.Usage.Input, calls+a.Calls
+			}
+			tokens = sum / max(1, calls)
+		}
+	}
+	return out, p, nil
+}
+
+func (x *Examiner) arm(ctx context.Context, p *paid, e Examination, arm string, tokens int) (out []Answer, err error) {
+	put := func(i int) (Answer, error) { return x.plain(ctx, p, e, arm, tokens, i) }
+	if arm == "lethe" {
+		s, err := x.played(ctx, p, e)
+		if err != nil {
+			return nil, err
+		}
+		put = func(i int) (Answer, error) { return x.fork(ctx, p, s, e, i) }
+	}
+	for i, q := range e.Asked {
+		answer, err := put(i)
+		if err != nil {
+			return out, err
+		}
+		for n, judge := range x.Judges {
+			if n > 0 && i >= secondJudge {
+				break
+			}
+			text := fmt.Sprintf("Question: %s\nRight answer: %s\nAnswer: %s", q.Question, q.Answer, answer.Text)
+			request := x.request(judgeAsk, text)
+			request.Model = judge
+			reply, _, err := p.ask(ctx, request)
+			if err != nil {
+				return out, err
+			}
+			answer.Verdicts = append(answer.Verdicts, verdict(reply.Text))
+		}
+		out = append(out, answer)
+	}
+	return out, nil
+}
+
+// verdict is the first of a judge's words that is one; "" if there is no such word.
+func verdict(text string) string {
+	for _, word := range strings.Fields(strings.ToUpper(text)) {
+		word = strings.Trim(word, ".*:,\"'`")
+		if word == "RIGHT" || word == "WRONG" || word == "ABSTAINED" {
+			return word
+		}
+	}
+	return ""
+}
+
+// plain asks with all lines before the question, the best by BM25, or nothing.
+func (x *Examiner) plain(
+	ctx context.Context, p *paid, e Examination, arm string, tokens, i int,
+) (Answer, error) {
+	q, lines := e.Asked[i], e.Talk.Lines
+	switch arm {
+	case "none":
+		lines = nil
+	case "bm25":
+		lines = best(lines, q.Question, tokens)
+	}
+	reply, r, err := p.ask(ctx, x.request(transcript(lines), ask+q.Question))
+	if err != nil {
+		return Answer{}, err
+	}
+	r.Reply = &reply
+	a := Answer{Arm: arm, Question: i}
+	a.add(r)
+	a.Shown = slices.ContainsFunc(lines, func(l Line) bool { return slices.Contains(q.Evidence, l.ID) })
+	return a, nil
+}
+
+// best returns lines that match a question, as many as fit into tokens, in their own order.
+func best(lines []Line, question string, tokens int) (out []Line) {
+	all := make([]*original, len(lines))
+	of := map[*original]Line{}
+	for i, l := range lines {
+		raw, err := format(l)
+		if err != nil {
+			continue
+		}
+		all[i] = &original{body: mind.Heard(raw, nil)}
+		of[all[i]] = l
+	}
+	all = slices.DeleteFunc(all, func(o *original) bool { return o == nil })
+	for _, o := range newPlain(all).rank(question) {
+		more := append(slices.Clone(out), of[o])
+		if (llm.Estimator{}).Tokens(llm.Weight(transcript(more))) > tokens {
+			break
+		}
+		out = more
+	}
+	slices.SortStableFunc(out, func(a, b Line) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	return out
+}
+
+// played returns the life that has heard all lines; it is played once and kept. One that was cut off goes on.
+func (x *Examiner) played(ctx context.Context, p *paid, e Examination) (*stage, error) {
+	s, err := newStage(filepath.Join(x.Dir, "life-"+hashOf(x.Name, e.Talk.Lines)[:16]), Small.limit)
+	if err != nil {
+		return nil, err
+	}
+	parts := portions(e.Talk, Small.portion)
+	s.config.Thinking = agent.Thinking{Model: p, DefaultModel: x.Name, Known: x.Known,
+		Params: mind.Params{Endpoint: "examination", Model: x.Name, MaxTokens: answerTokens}}
+	s.config.MaxAgentTurns = len(parts) + 1
+	said, err := os.ReadFile(s.room)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	for len(parts) > 0 {
+		first, err := format(parts[0][0])
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Contains(said, first) {
+			break
+		}
+		parts = parts[1:]
+	}
+	p.part = "play"
+	if err := s.live(ctx, parts...); err != nil {
+		return nil, fmt.Errorf("play: %w", err)
+	}
+	p.part = ""
+	return s, ctx.Err()
+}
+
+// watched is a model that counts what a question costs.
+type watched struct {
+	*paid
+	evidence []string
+	hashes   []string // of originals with evidence
+	mu       sync.Mutex
+	answer   Answer
+	err      error
+}
+
+func (w *watched) Complete(ctx context.Context, q llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+	reply, r, err := w.ask(ctx, q)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.err = errors.Join(w.err, err)
+		return llm.Reply{}, &llm.Error{Kind: llm.Permanent, Model: q.Model, Message: err.Error(), Err: err}
+	}
+	eye := reader{evidence: w.evidence}
+	eye.look(q)
+	w.answer.Shown = w.answer.Shown || eye.seen[0].lines > 0
+	w.answer.Found = w.answer.Found || w.answer.Shown
+	for _, m := range q.Messages {
+		for _, found := range named().FindAllStringSubmatch(m.Content.String(), -1) {
+			w.answer.Found = w.answer.Found || w.isEvidence(found[1])
+		}
+	}
+	for _, c := range reply.Calls {
+		var arguments struct{ Hash string }
+		isOpened := c.Name == "UNCOMPACT" && json.Unmarshal([]byte(c.Arguments), &arguments) == nil
+		w.answer.Read = w.answer.Read || isOpened && w.isEvidence(arguments.Hash)
+	}
+	r.Reply = &reply
+	w.answer.add(r)
+	return reply, nil
+}
+
+// named finds the hashes of originals in a request.
+var named = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bhash="?([0-9a-f]{6,})`) })
+
+func (w *watched) isEvidence(hash string) bool {
+	return len(hash) >= 6 && slices.ContainsFunc(w.hashes, func(h string) bool { return strings.HasPrefix(h, hash) })
+}
+
+// fork puts a question to a fork of the life.
+func (x *Examiner) fork(ctx context.Context, p *paid, s *stage, e Examination, i int) (Answer, error) {
+	q := e.Asked[i]
+	hash := hashOf("lethe", x.Name, e.Talk.Lines, q)
+	if r := p.rows[hash]; r.Answer != nil {
+		return *r.Answer, nil
+	}
+	w := &watched{paid: p, answer: Answer{Arm: "lethe", Question: i}}
+	for _, l := range e.Talk.Lines {
+		if slices.Contains(q.Evidence, l.ID) {
+			w.evidence = append(w.evidence, l.Text)
+		}
+	}
+	faded := &exam{store: s.store, byHash: map[blobs.Hash]*original{}}
+	if err := faded.collect(s.id.LIFE()); err != nil {
+		return w.answer, err
+	}
+	for hash, o := range faded.byHash {
+		body := flatten(blobs.Unescape(o.body))
+		if slices.ContainsFunc(w.evidence, func(l string) bool { return strings.Contains(body, flatten(l)) }) {
+			w.hashes = append(w.hashes, hash.String())
+		}
+	}
+	then, err := home.At(s.id, s.store, home.Moment{Text: "now"})
+	if err == nil {
+		err = s.putTo(ctx, then, fmt.Sprintf("ask-%d-%d", i, time.Now().UnixNano()), w, ask+q.Question)
+	}
+	if err := errors.Join(w.err, err, ctx.Err()); err != nil {
+		return w.answer, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return w.answer, p.write(row{Hash: hash, Answer: &w.answer})
+}
+
+// putTo has a fork with another model hear a question in a room of its own, and answer. The index is up to date before.
+func (s *stage) putTo(ctx context.Context, then home.Then, name string, model agent.Model, question string) error {
+	fork, _, err := home.Fork(s.config.Home, s.store, s.id, then, home.BootOptions{Name: name, Rooms: []string{name}})
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(fork.Dir)
+	state, err := home.Fold(fork, s.store)
+	if err != nil {
+		return err
+	}
+	owns := func(b blobs.Blob) bool { return state.Owns(b) }
+	if _, err := recall.Open(fork.RecallPath(), owns, s.config.Log).Sync(ctx, s.store, fork.LIFE()); err != nil {
+		return err
+	}
+	exam := *s
+	exam.id, exam.room = fork, chat.Path(s.config.Home.Dir, name)
+	exam.config.Model = model
+	exam.config.ContextLimit *= 2 // nothing more is forgotten while it reads
+	exam.config.Recall = agent.Recall{HintTime: patience}
+	return exam.live(ctx, []Line{{Speaker: "examiner", At: then.At.Add(time.Hour), Text: question}})
+}

@@ -1,0 +1,266 @@
+package eval
+
+import (
+	"fmt"
+	"html"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"lethe/agent/budget"
+	"lethe/agent/llm"
+)
+
+// Scores are what the arms reached.
+type Scores struct {
+	Answers []Answer   `json:"answers"`
+	Arms    []Score    `json:"arms"`
+	Spent   budget.USD `json:"spent_usd"` // by all runs, with the judges and what calls that were cut off may cost
+}
+
+// Score is what an arm reached.
+type Score struct {
+	Arm        string         `json:"arm"`
+	Asked      int            `json:"asked"`
+	Answerable int            `json:"answerable"` // that have an answer; Abstained, Exact and F1 are about these
+	Right      int            `json:"right"`
+	Abstained  int            `json:"abstained"`
+	Silent     int            `json:"silent"` // right, where there is no answer
+	Exact      int            `json:"exact"`
+	F1         float64        `json:"f1"`
+	Numbers    int            `json:"numbers"`    // answers with all numbers of the right one
+	Numbered   int            `json:"numbered"`   // right answers that have a number
+	Agreed     int            `json:"agreed"`     // verdicts of a second judge that are the first one's
+	JudgedTwo  int            `json:"judged_two"` // answers that two judges have read
+	Usage      llm.Usage      `json:"tokens"`
+	USD        budget.USD     `json:"usd"`                 // without the judges
+	Played     budget.USD     `json:"played_usd,omitzero"` // before the questions, beside USD
+	Seconds    float64        `json:"seconds"`
+	Calls      int            `json:"calls"`
+	Opened     int            `json:"opened"`
+	Ladder     [4]int         `json:"ladder"`                 // evidence found, shown, opened; answered
+	Against    *[3]float64    `json:"against_full,omitempty"` // difference of accuracy, and its bounds of 95 %
+	Kinds      map[string]int `json:"right_by_kind"`
+}
+
+// ranks names the steps of Score.Ladder.
+var ranks = []string{"found", "shown", "opened", "answered"}
+
+// score counts answers. played is what the life of Lethe has cost before its questions.
+func (e Examination) score(answers []Answer, played budget.USD) Scores {
+	out := Scores{Answers: answers}
+	for _, arm := range Arms() {
+		s := Score{Arm: arm, Kinds: map[string]int{}}
+		for _, a := range answers {
+			if a.Arm == arm {
+				s.count(e.Asked[a.Question], a)
+			}
+		}
+		if s.Asked == 0 {
+			continue
+		}
+		s.F1 /= float64(max(1, s.Answerable))
+		if arm == "lethe" {
+			s.Played = played
+		}
+		s.Against = against(answers, arm)
+		out.Arms = append(out.Arms, s)
+	}
+	return out
+}
+
+// isRight says whether the first judge takes an answer for right. To know nothing is right where there is no answer.
+func (a Answer) isRight() bool { return len(a.Verdicts) > 0 && a.Verdicts[0] == "RIGHT" }
+
+func (s *Score) count(q Answerable, a Answer) {
+	one := func(yes bool) int {
+		if yes {
+			return 1
+		}
+		return 0
+	}
+	s.Asked++
+	s.Right += one(a.isRight())
+	s.Kinds[q.Kind] += one(a.isRight())
+	s.Silent += one(a.isRight() && q.Answer == "")
+	given, right := words(a.Text), words(q.Answer)
+	if q.Answer != "" {
+		s.Answerable++
+		s.Abstained += one(len(a.Verdicts) > 0 && a.Verdicts[0] == "ABSTAINED")
+		s.Exact += one(slices.Equal(given, right))
+		s.F1 += f1(given, right)
+	}
+	if numbers := slices.DeleteFunc(slices.Clone(right), isWord); len(numbers) > 0 {
+		s.Numbered++
+		s.Numbers += one(!slices.ContainsFunc(numbers, func(n string) bool { return !slices.Contains(given, n) }))
+	}
+	if len(a.Verdicts) > 1 {
+		s.JudgedTwo++
+		s.Agreed += one(a.Verdicts[0] == a.Verdicts[1])
+	}
+	s.Usage.Input += a.Usage.Input
+	s.Usage.Cached += a.Usage.Cached
+	s.Usage.Written += a.Usage.Written
+	s.Usage.Output += a.Usage.Output
+	s.USD += a.USD
+	s.Seconds += a.Seconds
+	s.Calls += a.Calls
+	s.Opened += a.Opened
+	for i, yes := range []bool{a.Found, a.Shown, a.Read, a.isRight()} {
+		s.Ladder[i] += one(yes)
+	}
+}
+
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN]+`) })
+
+// words are the words of an answer that count. Dates count by their numbers and the names of months.
+func words(text string) []string {
+	all := word().FindAllString(strings.ToLower(text), -1)
+	return slices.DeleteFunc(all, func(w string) bool { return w == "a" || w == "an" || w == "the" })
+}
+
+func isWord(w string) bool { return strings.Trim(w, "0123456789") != "" }
+
+func f1(given, right []string) float64 {
+	left, same := slices.Clone(given), 0
+	for _, w := range right {
+		if i := slices.Index(left, w); i >= 0 {
+			left = slices.Delete(left, i, i+1)
+			same++
+		}
+	}
+	if len(given)+len(right) == 0 {
+		return 1
+	}
+	return 2 * float64(same) / float64(len(given)+len(right))
+}
+
+// against compares an arm with the full context, by questions that both have answered; nil where there are no such
+// questions.
+func against(answers []Answer, arm string) *[3]float64 {
+	right := map[int]float64{}
+	of := func(a Answer) float64 {
+		if a.isRight() {
+			return 1
+		}
+		return 0
+	}
+	for _, a := range answers {
+		if a.Arm == "full" {
+			right[a.Question] = of(a)
+		}
+	}
+	var differences []float64
+	for _, a := range answers {
+		if full, ok := right[a.Question]; ok && a.Arm == arm && arm != "full" {
+			differences = append(differences, of(a)-full)
+		}
+	}
+	n := len(differences)
+	if n == 0 {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(48, 2))
+	drawn := make([]float64, 2000)
+	mean := 0.0
+	for _, d := range differences {
+		mean += d / float64(n)
+	}
+	for i := range drawn {
+		for range n {
+			drawn[i] += differences[rng.IntN(n)] / float64(n)
+		}
+	}
+	slices.Sort(drawn)
+	return &[3]float64{mean, drawn[50], drawn[1949]}
+}
+
+// rows are the figures of a report, with its head.
+func (s Scores) rows() [][]string {
+	rows := [][]string{strings.Split("arm,asked,right,against full (95 %),abstained,right to,exact,F1,numbers,"+
+		"judges agree,found,shown,opened,calls,originals,input,cached,written,output,USD,USD of playing,"+
+		"USD a right one,tokens a right one,seconds", ",")}
+	for _, a := range s.Arms {
+		of := func(n, all int) string { return fmt.Sprintf("%d/%d", n, all) }
+		each, tokens, beside := "–", "–", "–"
+		if a.Right > 0 {
+			each = fmt.Sprintf("%.4f", (a.USD+a.Played).Dollars()/float64(a.Right))
+			tokens = fmt.Sprint((a.Usage.Input + a.Usage.Output) / a.Right)
+		}
+		if d := a.Against; d != nil {
+			beside = fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", 100*d[0], 100*d[1], 100*d[2])
+		}
+		rows = append(rows, []string{
+			a.Arm, fmt.Sprint(a.Asked), fmt.Sprintf("%.1f %%", 100*mean(a.Right, a.Asked)), beside,
+			fmt.Sprint(a.Abstained), fmt.Sprint(a.Silent), fmt.Sprint(a.Exact), fmt.Sprintf("%.2f", a.F1),
+			of(a.Numbers, a.Numbered), of(a.Agreed, a.JudgedTwo),
+			fmt.Sprint(a.Ladder[0]), fmt.Sprint(a.Ladder[1]), fmt.Sprint(a.Ladder[2]),
+			fmt.Sprint(a.Calls), fmt.Sprint(a.Opened),
+			fmt.Sprint(a.Usage.Input), fmt.Sprint(a.Usage.Cached), fmt.Sprint(a.Usage.Written), fmt.Sprint(a.Usage.Output),
+			a.USD.String(), a.Played.String(), each, tokens, fmt.Sprintf("%.0f", a.Seconds)})
+	}
+	return rows
+}
+
+// String is the table, a column for each arm.
+func (s Scores) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	rows := s.rows()
+	for i := range rows[0] {
+		for _, row := range rows {
+			fmt.Fprint(w, row[i], "\t")
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	fmt.Fprintf(&b, "spent with playing and judges: %s USD\n", s.Spent)
+	return b.String()
+}
+
+// Page is the report as one HTML file with its pictures.
+func (s Scores) Page() string {
+	var b strings.Builder
+	b.WriteString("<!doctype html><meta charset=utf-8><title>Answers</title><style>body{font:15px sans-serif;margin:2em}" +
+		"td,th{text-align:left;padding:2px 12px}text{font:12px sans-serif}</style><h1>Answers</h1><table>")
+	rows := s.rows()
+	for i := range rows[0] {
+		b.WriteString("<tr>")
+		for _, row := range rows {
+			fmt.Fprintf(&b, "<td>%s</td>", html.EscapeString(row[i]))
+		}
+		b.WriteString("</tr>")
+	}
+	b.WriteString("</table><h2>Right answers</h2>")
+	var names []string
+	var shares []float64
+	for _, a := range s.Arms {
+		names, shares = append(names, a.Arm), append(shares, mean(a.Right, a.Asked))
+	}
+	bars(&b, names, shares)
+	for _, a := range s.Arms {
+		if a.Arm == "lethe" {
+			b.WriteString("<h2>Lethe: evidence found, shown, opened; answered</h2>")
+			shares = nil
+			for _, n := range a.Ladder {
+				shares = append(shares, mean(n, a.Asked))
+			}
+			bars(&b, ranks, shares)
+		}
+	}
+	return b.String() + "\n"
+}
+
+// bars draws shares of 1.
+func bars(b *strings.Builder, names []string, shares []float64) {
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="520" height="%d">`, 26*len(names))
+	for i, name := range names {
+		y := 26 * i
+		fmt.Fprintf(b, `<text x="0" y="%d">%s</text><rect x="80" y="%d" width="%.1f" height="18" fill="#2a78c8"/>`+
+			`<text x="%.1f" y="%d">%.1f %%</text>`, y+14, name, y, 360*shares[i], 86+360*shares[i], y+14, 100*shares[i])
+	}
+	b.WriteString("</svg>")
+}
