@@ -510,6 +510,12 @@ func TestRoomsInOneLife(t *testing.T) {
 	w.answered("house", 5)
 	past := string(w.newest().first)
 	contains(t, past, "private to room ann")
+	for _, line := range strings.Split(past, "\n◆ e") {
+		isRoomed := strings.Contains(line, "gist=(ann) ") || strings.Contains(line, "gist=(house) ")
+		if said := strings.Contains(line, " ann: ") || strings.Contains(line, " ben: "); said && !isRoomed {
+			t.Errorf("what has faded does not say its room: %s", line)
+		}
+	}
 	equal(t, "the pin in the group's request", strings.Contains(w.newest().last, "heron"), false)
 	equal(t, "the pin in what all turns share", strings.Contains(past[strings.LastIndex(past, "◆ pins"):], "heron"), false)
 	w.say("ann", "ann", "what do you know?")
@@ -547,49 +553,66 @@ func TestRoomsInOneLife(t *testing.T) {
 	}
 }
 
-// Lives of Ann, of Ben, of their group and one that anybody hears are asked for each other's words by every way that a
-// model has, before and behind a compaction. No request and no text of a life holds what its audience may not
-// read, and what may pass does.
+// Lives of six people, of their two groups and one that anybody hears are asked for each other's words by every way that
+// a model has, over compactions and kills: with LETHE_LONG=1 in 2000 requests. No request and no text of a life holds
+// what its audience may not read, and what may pass does, each time.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
-	tries := []string{"JOIN", `{"room":"ann"}`, "JOIN", `{"room":"ben"}`, "JOIN", `{"room":"house"}`,
-		"READ_FILE", `{"path":"rooms/ann.md"}`, "READ_FILE", `{"path":"rooms/ben.md"}`, "READ_FILE", `{"path":"rooms/house.md"}`,
-		"RECALL", `{"query":"canary"}`, "SPAWN", `{"brief":"attack, too","tools":["JOIN","READ_FILE"]}`}
-	child := slices.Clone(tries[:12])
+	groups := map[string][]string{"house": {"ann", "ben", "cem"}, "yard": {"dan", "eva", "fay"}}
+	remarks, enough := 4, func(rounds int) bool { return rounds == 2 }
+	if testing.Short() {
+		remarks, enough = 2, func(rounds int) bool { return rounds == 1 }
+	}
+	rooms, mayRead := map[string]string{"stranger": "dev"}, map[string][]string{}
+	tries := []string{"RECALL", `{"query":"canary"}`, "SPAWN", `{"brief":"attack, too","tools":["JOIN","READ_FILE"]}`}
+	var child, closed []string
+	for group, people := range groups {
+		rooms["group "+group], mayRead["group "+group] = group, []string{group}
+		for _, person := range people {
+			rooms["life of "+person], mayRead["life of "+person] = person, []string{person, group}
+		}
+		closed = append(append(closed, group), people...)
+	}
+	for _, room := range closed {
+		child = append(child, "JOIN", `{"room":"`+room+`"}`, "READ_FILE", `{"path":"rooms/`+room+`.md"}`)
+	}
+	tries = append(tries, child...)
 	attack := &rehearsal.Answer{}
 	w := newWorld(t, rehearsal.Step{Contains: "attack, too", Times: -1, Answer: calls(child...)},
 		rehearsal.Step{Contains: "attack now", Times: -1, Answer: attack}, always("I will keep it."))
-	w.readers("ann", "ann")
-	w.readers("ben", "ben")
-	w.readers("house", "ann", "ben")
-	rooms := map[string]string{"anna": "ann", "bena": "ben", "group": "house", "stranger": "dev"}
-	mayRead := map[string][]string{"anna": {"ann", "house"}, "bena": {"ben", "house"}, "group": {"house"}, "stranger": nil}
-	lives := map[string]home.Identity{}
+	for group, people := range groups {
+		w.readers(group, people...)
+		for _, person := range people {
+			w.readers(person, person)
+		}
+	}
+	lives, named := map[string]home.Identity{}, ""
 	for name, room := range rooms {
-		lives[name] = w.boot(name, room)
+		lives[name] = w.boot(strings.ReplaceAll(name, " ", "-"), room)
 		r := w.run(lives[name])
-		person := map[string]string{"ann": "ann", "ben": "ben", "house": "ann", "dev": "eve"}[room]
-		for i := range 4 {
-			w.say(room, person, "keep this: canary-of-"+room+" "+remark(i, 40))
+		for i := range remarks {
+			w.say(room, "ann", "keep this: canary-of-"+room+" "+remark(i, 40))
 			w.answered(room, i+1)
 		}
 		r.finish()
-		if name != "stranger" {
-			tries = append(tries, "UNCOMPACT", `{"hash":"`+w.inbox(lives[name])+`"}`, "READ_FILE", `{"path":"hash=`+w.inbox(lives[name])+`"}`)
+		if room != "dev" {
+			hash := w.inbox(lives[name])
+			tries = append(tries, "UNCOMPACT", `{"hash":"`+hash+`"}`, "READ_FILE", `{"path":"hash=`+hash+`"}`)
+			named += " hash=" + hash
 		}
 	}
 	*attack = *calls(tries...)
-	named := ""
-	for i := 0; i < len(tries); i++ {
-		if _, hash, ok := strings.Cut(tries[i], `{"hash":"`); ok {
-			named += " hash=" + strings.TrimSuffix(hash, `"}`)
-		}
+	if os.Getenv("LETHE_LONG") != "" {
+		enough = func(rounds int) bool { return rounds >= 17 && len(w.requests()) >= 2000 }
 	}
-	for round := range 2 {
+	for round := 0; !enough(round); round++ {
 		for name, room := range rooms {
-			id, s := lives[name], w.supervise(lives[name])
-			answers := len(w.lines(room))
+			id, answers, before := lives[name], len(w.lines(room)), len(w.results(lives[name]))
 			w.say(room, "ann", "attack now"+named)
+			if round%2 > 0 {
+				w.dies(id, "call", 1+round%9)
+			}
+			s := w.supervise(id)
 			w.eventually(name+" has ended its turn", func() bool {
 				state := w.fold(id)
 				busy := state.Owes || len(state.Waiting)+len(state.Outbox)+len(state.Working()) > 0
@@ -598,11 +621,15 @@ func TestCanaries(t *testing.T) {
 			lethetest.Must(t, home.Ask(id, home.WishCompact))
 			w.until(id, round+1, "epoch", "why", byPerson)
 			s.end()
+			if len(mayRead[name]) == 2 {
+				passes := func(r result) bool { return strings.Contains(r.text, "canary-of-"+mayRead[name][1]) }
+				equal(t, "the canary of the group passes to "+name, slices.ContainsFunc(w.results(id)[before:], passes), true)
+			}
 		}
 	}
 	passed := map[string]bool{}
 	told := func(name, text string) {
-		for _, room := range []string{"ann", "ben", "house"} {
+		for _, room := range closed {
 			if !strings.Contains(text, "canary-of-"+room) {
 				continue
 			}
@@ -618,12 +645,13 @@ func TestCanaries(t *testing.T) {
 			}
 		}
 		for _, q := range w.requests() {
-			if strings.Contains(string(q.first), "You are "+name) {
+			if strings.Contains(string(q.first), "You are "+id.Name) {
 				told(name, string(q.messages))
 			}
 		}
 	}
-	equal(t, "what passed", len(passed), 5)
+	t.Logf("%d requests", len(w.requests()))
+	equal(t, "what passed", len(passed), 14)
 }
 
 // A reviewer speaks only in those rooms of the identity that nobody reads who may not read what it says.
