@@ -177,10 +177,26 @@ func (r *ranker) whole(i int) float64 {
 func (r *ranker) best(page *page) (best float64) {
 	for from := range page.lines {
 		if len(page.lines[from].matches) > 0 {
-			best = max(best, r.window(page, from))
+			best = max(best, r.window(page, from)+r.voice(page.lines[from]))
 		}
 	}
 	return best
+}
+
+// voice is the worth of a line with a name and with other words of the query. Each is common where everybody speaks of
+// one thing; both in one line are not.
+func (r *ranker) voice(l line) (worth float64) {
+	clear(r.tally)
+	r.tally.add(l.matches, 1)
+	names := 0.0
+	for t, n := range r.tally {
+		if r.names[t] {
+			names += n
+		} else if n > 0 {
+			worth += r.scale * r.evidence[t] / r.expected
+		}
+	}
+	return worth * min(1, names)
 }
 
 // window returns BM25 of the lines from one on; less if they hold only a small part of

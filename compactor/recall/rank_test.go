@@ -136,6 +136,24 @@ func TestRankWhoSaidIt(t *testing.T) {
 	}
 }
 
+// Where everybody speaks in each original, words of the one whom a question names come first.
+func TestRankSpeakerAmongMany(t *testing.T) {
+	names := []string{"ann", "bob", "cleo", "dan", "eve", "finn", "gus", "hal"}
+	var bodies []string
+	for i, name := range names {
+		var lines []string
+		for k := range 24 {
+			lines = append(lines, names[(k*5+i)%8]+" 2023-05-08 Well, and then the soup and the market.")
+		}
+		lines[8] = fmt.Sprintf("%s 2023-05-08 The number of my locker is %d.", name, 4000+i)
+		bodies = append(bodies, chat(lines...))
+	}
+	s := of(bodies...)
+	for i, name := range names {
+		s.first(t, "Which number has the locker of "+name+"?", i)
+	}
+}
+
 // A match shows how the turn of its passage ended, though an agent's words count less.
 func TestPassageHasTheEnd(t *testing.T) {
 	entry := func(n int, what, said string) string {
