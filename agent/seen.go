@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
@@ -92,10 +94,15 @@ func (c *caller) restore(name, ref string) (failed, err error) {
 	return nil, nil
 }
 
-// look takes in the file that a call has shown or made, and tells the model where the text is that it replaced.
+// look takes in the file that a call has shown or made. It tells the model of its earlier work on a file that it reads,
+// and where the text is that it replaced.
 func (c *caller) look(tool string, result *tools.Result) {
 	if result.Saw.Name == "" {
 		return
+	}
+	past := c.files().Past(result.Saw.File)
+	if end := bytes.Index(result.Body, []byte("]\n")); tool == "READ_FILE" && past != "" && end > 0 {
+		result.Body = slices.Insert(result.Body, end, []byte("; "+past)...)
 	}
 	c.files().See(result.Saw.File, result.Saw.Text)
 	versions := c.files().Files[result.Saw.Name]

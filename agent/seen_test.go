@@ -78,6 +78,28 @@ func TestNothingUnseenIsOverwritten(t *testing.T) {
 	r.checked()
 }
 
+// A file that the identity has changed in an earlier turn is shown with its past; others, and in that turn, without.
+func TestReadTellsOfThePast(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t,
+		on("begin", calls("WRITE_FILE", `{"path":"a.md","content":"one"}`, "WRITE_FILE", `{"path":"b\"]\n◆.md","content":"b"}`,
+			"READ_FILE", `{"path":"a.md"}`)),
+		on("read it", calls("READ_FILE", `{"path":"a.md"}`)),
+		on("look again", calls("READ_FILE", `{"path":"a.md"}`)),
+		always("done"))
+	r.ask("begin")
+	equal(t, "in the same turn", w.last(r).text, "[a.md: lines 1-1 of 1, 3 bytes]\none\n")
+	r = r.again()
+	r.ask("read it")
+	why := w.events(id, "inbound")[0].Refs[0].Hash
+	want := "[a.md: lines 1-1 of 1, 3 bytes; you changed it " + time.Now().UTC().Format(time.DateOnly) + ", why: hash=" + why
+	equal(t, "later", w.last(r).text, want+"; with it: \"b\\\"]\\n\\u25c6.md\"]\none\n")
+	w.write(filepath.Join(id.Dir, "workspace", "a.md"), "two")
+	r.ask("look again")
+	contains(t, w.last(r).text, "; it has changed since; with it:")
+	r.checked()
+}
+
 // What was written before a crash is no other's; what another has written in the meantime is.
 func TestOwnWriteBeforeACrash(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,7 @@ type Version struct {
 	Was  string    `json:"before,omitempty"` // the short hash of the blob with the text that it replaced
 	Why  blobs.Ref `json:"why"`              // the lines that were heard last
 	Seen bool      `json:"seen"`             // else the write failed, or the process ended meanwhile
+	Made bool      `json:"made"`             // by the life
 }
 
 // Fold is a log folded. The zero value is ready to use.
@@ -44,12 +45,12 @@ func (f *Fold) Apply(line life.Event) {
 	if line.Kind == "inbound" && last >= 0 {
 		f.why = line.Refs[0]
 	}
-	version := Version{At: line.At, Call: line.Arg(0)}
+	version := Version{At: line.At, Call: line.Arg(0), Made: true}
 	if line.Get("kept") != "" && last >= 0 {
 		version.Was = line.Refs[last].Hash
 	}
 	f.add(line.Get("makes"), version)
-	version.Seen = true
+	version.Seen, version.Made = true, false
 	if version.Was = ""; line.Get("why") == "restored" && last > 0 {
 		version.Was = line.Refs[last].Hash
 	}
@@ -77,6 +78,46 @@ func (f *Fold) add(file string, version Version) {
 		return
 	}
 	f.Files[file[:colon]] = append(all, version)
+}
+
+// With returns the other files that the life changed for the same reason as a version, sorted.
+func (f *Fold) With(name string, version Version) (names []string) {
+	for other, versions := range f.Files {
+		isWith := func(v Version) bool { return v.Made && v.Why.Hash == version.Why.Hash }
+		if other != name && slices.ContainsFunc(versions, isWith) {
+			names = append(names, other)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// maxPast bounds what Past tells, in bytes: 60 tokens.
+const maxPast = 160
+
+// Past tells of the change that the life made to a file last, unless it made one for what was heard last: when, why,
+// whether the file is another one now, and files that it changed with it.
+func (f *Fold) Past(now event.File) string {
+	for _, version := range slices.Backward(f.Files[now.Name]) {
+		if !version.Made {
+			continue
+		}
+		if version.Why.Hash == f.why.Hash {
+			break
+		}
+		text := fmt.Sprintf("you changed it %s, why: hash=%s", version.At.Format(time.DateOnly), version.Why.Hash)
+		if version.Hash != now.Hash {
+			text += "; it has changed since"
+		}
+		with := "; with it: "
+		for _, name := range f.With(now.Name, version) {
+			if more := fmt.Sprintf("%s%+q", with, name); len(text)+len(more) <= maxPast {
+				text, with = text+more, ", "
+			}
+		}
+		return text
+	}
+	return ""
 }
 
 // knows reports whether a version is the one that the life saw last, or one that it began to make since: a crash may have

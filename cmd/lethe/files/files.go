@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"lethe/agent/home"
 	"lethe/agent/host"
@@ -22,6 +23,7 @@ import (
 type Row struct {
 	File string `json:"file"`
 	files.Version
+	With []string `json:"with,omitempty"` // the files that were changed with it; only of one file's versions
 }
 
 // Restore brings back the text of a ref as the file of a name, and lists its versions.
@@ -51,7 +53,8 @@ func Restore(ctx context.Context, app *cli.App, id home.Identity, name, ref stri
 
 // List shows the newest version of each file, or all versions of the one with a name.
 func List(app *cli.App, id home.Identity, name string) error {
-	rows, all := []Row{}, id.Files().Files
+	fold := id.Files()
+	rows, all := []Row{}, fold.Files
 	if name != "" && all[name] == nil {
 		err := fmt.Errorf("file %s of %s: %w", name, id.Name, home.ErrNotFound)
 		return exit.Hint(err, "%s lists the files that it has worked on", app.Lethe("files %s", id.Name))
@@ -64,7 +67,11 @@ func List(app *cli.App, id home.Identity, name string) error {
 			continue
 		}
 		for _, version := range versions {
-			rows = append(rows, Row{file, version})
+			row := Row{file, version, nil}
+			if name != "" && version.Made {
+				row.With = fold.With(file, version)
+			}
+			rows = append(rows, row)
 		}
 	}
 	return app.Show(rows, func(out io.Writer) {
@@ -72,10 +79,10 @@ func List(app *cli.App, id home.Identity, name string) error {
 			fmt.Fprintf(out, "%s has worked on no files yet\n", id.Name)
 			return
 		}
-		table := console.NewTable("AT", "CALL", "BEFORE", "BYTES", "FILE", "WHY")
+		table := console.NewTable("AT", "CALL", "BEFORE", "BYTES", "FILE", "WITH", "WHY")
 		for _, row := range rows {
 			before, _ := app.Look.Store.Find(row.Was) // without one its size is 0
-			table.Row(row.At, row.Call, row.Was, len(before.Body), row.File, row.Why.Gist)
+			table.Row(row.At, row.Call, row.Was, len(before.Body), row.File, strings.Join(row.With, " "), row.Why.Gist)
 		}
 		table.Write(out)
 	})
