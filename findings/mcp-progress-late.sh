@@ -3,8 +3,8 @@
 #
 # Guess:    messages are handled in the order they came in, so that after CallTool no progress of that call is to come.
 # Behaviour: a result does not wait for the handler of progress. With a handler that takes 20 ms, most of 20 notices of a call come
-#           after the call. Whoever closes the call's channel or prints its last line then loses
-#           them, or writes them under the next call.
+#           after the call. Whoever closes the call's channel or prints its last line then loses them, or writes them under
+#           the next call.
 # Remedy:   count the notices by their token, and leave the receiver of a call open after it.
 #
 # Needs Go. Exits with 1 if the library behaves otherwise.

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# BurntSushi/toml 1.6.0: of two files read into one value, the second one's [[server]] keeps what the first one's did not share with it.
+# BurntSushi/toml 1.6.0: of two files read into one value, the second one's [[server]] has the first one's token.
 #
 # Guess:    a list in the second file replaces the first file's list, or is appended to it; its elements begin empty, as a map's do.
-# Behaviour: where the second list is no longer than the first, its elements are reused. So [[server]] with another name and no token has the token of the
-#           first file's server, which the program then sends to another host. A map's entry does begin empty.
+# Behaviour: where the second list is no longer than the first, its elements are reused. So [[server]] with another url and no
+#           token has the token of the first file's server, which the program then sends to another host. A map's entry does
+#           begin empty.
 # Remedy:   decode each file into a value of its own, or set lists to nil before.
 #
 # Needs Go. Exits with 1 if the library behaves otherwise.
