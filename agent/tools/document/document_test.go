@@ -63,7 +63,7 @@ lines</t></is></c></row><row r="3"><c r="B3" t="s"><v>1</v></c><c r="C3" s="1"><
 		"xl/worksheets/b.xml", `<worksheet><sheetData><row><c r="ZZZZZZ1"><v>5</v></c></row></sheetData></worksheet>`)
 }
 
-// formed is a PDF whose page draws a form, which has resources of its own.
+// formed is a PDF whose page draws a form, which has resources of its own, and has a field.
 func formed() []byte {
 	stream := func(dict, text string) string {
 		return fmt.Sprintf("<<%s/Length %d>>stream\n%s\nendstream", dict, len(text), text)
@@ -71,11 +71,14 @@ func formed() []byte {
 	const fonts = "/Font<</F 6 0 R>>"
 	objects := []string{
 		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
-		"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<<" + fonts + "/XObject<</X 5 0 R>>>>>>",
+		"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<<" + fonts + "/XObject<</X 5 0 R>>>>" +
+			"/Annots[<</Subtype/Widget/Rect[50 400 90 420]/AP<</N 8 0 R>>>><</AP<</N 9 0 R>>>>]>>",
 		stream("", "BT /F 10 Tf 50 700 Td (before) Tj ET q 1 0 0 1 0 -100 cm /X Do Q BT /F 10 Tf 50 500 Td (behind) Tj ET"),
 		stream("/Type/XObject/Subtype/Form/Matrix[1 0 0 1 0 -20]/Resources<<"+fonts+"/XObject<</Y 7 0 R>>>>",
 			"BT /F 10 Tf 50 700 Td (in the form) Tj ET /Y Do"),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>", stream("/Subtype/Image", "x"),
+		stream("/Subtype/Form/Resources<<"+fonts+">>", "BT /F 10 Tf 2 2 Td (filled in) Tj ET"),
+		stream("/Subtype/Form/Resources<<"+fonts+">>", "BT /F 10 Tf 2 2 Td (and here) Tj ET"),
 	}
 	var file bytes.Buffer
 	file.WriteString("%PDF-1.4\n")
@@ -142,7 +145,7 @@ func TestText(t *testing.T) {
 			"Head\nOne  two three [comment: why? ] \n[table T]\na \tb \t\n"},
 		"ligatures and soft hyphens": {office(t, "word/document.xml", "<w:p><w:t>e\ufb03cient \ufb01rst o\ufb00er docu\u00adment</w:t></w:p>"),
 			"efficient first offer document\n"},
-		"a form on a page": {formed(), "[page 1 of 1]\nbefore\nin the form\nbehind\n"},
+		"a form on a page": {formed(), "[page 1 of 1]\nbefore\nin the form\nbehind\nfilled in\nand here\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

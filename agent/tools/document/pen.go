@@ -77,6 +77,11 @@ func textOf(page pdf.Page) string {
 	if contents := page.V.Key("Contents"); !contents.IsNull() {
 		pdf.Interpret(contents, p.do)
 	}
+	fields := page.V.Key("Annots")
+	for i := range fields.Len() {
+		p.page[5] = -1e6 * float64(i) // a line each
+		p.draw(fields.Index(i).Key("AP").Key("N"))
+	}
 	return p.out.String() + "\n"
 }
 
