@@ -124,9 +124,7 @@ func (c *caller) whereToAsk() string {
 // question returns what people are asked, or why they cannot be. sole says that its call is the only one of its reply.
 func (c *caller) question(call string, wait tools.Question, sole bool) (ask mind.Ask, err error) {
 	wait.Room = cmp.Or(wait.Room, c.whereToAsk())
-	unknown := slices.IndexFunc(wait.For, func(name string) bool {
-		return !slices.Contains(c.cfg.People, name) && !chat.SaidBy(c.Path(wait.Room), name, 0, -1)
-	})
+	unknown := slices.IndexFunc(wait.For, func(name string) bool { return !c.mayBeAsked(name, wait.Room) })
 	switch {
 	case !sole:
 		err = errors.New("WAIT has to be the only call of its reply. Make the other calls first, then call it alone")
@@ -152,6 +150,11 @@ func (c *caller) question(call string, wait tools.Question, sole bool) (ask mind
 		Call: call, Room: wait.Room, Text: wait.Text, Options: wait.Options, For: wait.For, Until: wait.Until,
 	}
 	return ask, err
+}
+
+// mayBeAsked reports whether a person is one of config.toml, or has spoken in a room.
+func (c *caller) mayBeAsked(name, room string) bool {
+	return slices.Contains(c.cfg.People, name) || chat.SaidBy(c.Path(room), name, 0, -1)
 }
 
 func askedText(q mind.Question) string {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"lethe/agent/hook"
@@ -12,6 +11,9 @@ import (
 	"lethe/agent/status"
 	"lethe/agent/work"
 	"lethe/blobs"
+	"lethe/compactor"
+	"lethe/mind"
+	"lethe/mind/message"
 )
 
 const checkTime = 10 * time.Minute
@@ -40,7 +42,9 @@ func (c *caller) examine(ctx context.Context, got *thought) (verdict hook.Verdic
 			}
 			return said, &llm.Error{Kind: llm.Canceled}
 		}
-		said.Passed = append(verdict.Passed, said.Passed...)
+		if said.Found.Empty() {
+			said.Found = verdict.Found
+		}
 		verdict = said
 	}
 	return verdict, nil
@@ -54,51 +58,63 @@ func (c *caller) check(ctx context.Context, text string) (verdict hook.Verdict, 
 	return c.runCheck(ctx, c.cfg.Gate.Check, text, c.cfg.checkTime)
 }
 
-// checkSteps runs the check of each step that stands as done in a plan, and has not passed as it stands. A step that
-// does not pass is open again. All checks have checkTime together. The plans are the parent's where a child works.
+// checkSteps holds the plans against their checks, which have checkTime together. The plans are the parent's where a
+// child works.
 func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict, stopped bool, err error) {
 	if c.State.Works() {
 		return verdict, false, nil
 	}
-	end := time.Now().Add(c.cfg.checkTime)
-	plans, err := work.Read(c.Tools.Workspace)
+	examiner := work.Examiner{Workspace: c.Tools.Workspace, State: c.State, Log: c.Log, Unheard: c.unheard}
+	examiner.Run = func(command string, most time.Duration) (why string, ran bool, err error) {
+		said, halted, err := c.runCheck(ctx, command, "", most)
+		stopped = halted
+		return said.Why, !said.Broken, err
+	}
+	examiner.Judge = func(question string) (said string, err error) {
+		said, stopped, err = c.judge(ctx, question)
+		return said, err
+	}
+	examiner.Stopped = func() bool { return stopped }
+	verdict.Why, verdict.Broken, err = examiner.Examine(c.cfg.checkTime)
+	for n := range examiner.Asks {
+		ask := &examiner.Asks[n]
+		ask.Call, ask.Room = mind.CallID(c.State.Next, n+1), c.whereToAsk()
+	}
+	verdict.Found = examiner.Found
+	return verdict, stopped, err
+}
+
+// unheard returns why a person cannot be asked, or "". The person "" is anybody who may answer.
+func (c *caller) unheard(person string) string {
+	room := c.whereToAsk()
+	switch {
+	case room == "":
+		return "there is no room to ask in"
+	case person == "" && len(c.cfg.People) == 0:
+		return "people in config.toml is empty"
+	case person != "" && !c.mayBeAsked(person, room):
+		return fmt.Sprintf("nobody in room %s knows %q", room, person)
+	}
+	return ""
+}
+
+// judge asks the model in one request that has nothing but the question.
+func (c *caller) judge(ctx context.Context, question string) (said string, stopped bool, err error) {
+	c.Show(status.Acting, "check")
+	model := c.thinker.summariser(func() {})
+	var failed error
+	err = c.During(ctx, func(ctx context.Context) {
+		alone := []mind.Message{{Role: "system", Content: message.Text(work.Judging)}, {Role: "user", Content: message.Text(question)}}
+		said, failed = model.Ask(ctx, compactor.Ask{Messages: alone})
+		stopped = ctx.Err() != nil
+	})
+	if failed != nil {
+		c.Log.Warn("a judge fails", "error", failed)
+	}
 	if err != nil {
-		c.Log.Warn("a plan is not checked", "error", err)
+		return "", stopped, err
 	}
-	failed := false
-	for _, plan := range plans {
-		var open []int
-		for n, step := range plan.Steps {
-			isOver := !time.Now().Before(end) // the rest waits for the next answer
-			if isOver || !step.Claimed() || slices.Contains(c.State.Passed, step.Digest) {
-				continue
-			}
-			said, stopped, err := c.runCheck(ctx, step.Check, "", time.Until(end))
-			if stopped || err != nil {
-				return verdict, stopped, err
-			}
-			if said.Why == "" {
-				verdict.Passed = append(verdict.Passed, step.Digest)
-				continue
-			}
-			verdict.Why += fmt.Sprintf("%s/%s has step %q as done, but %s\n", work.Dir, plan.Name, step.What, said.Why)
-			if tookTooLong := !time.Now().Before(end); tookTooLong || !said.Broken {
-				open = append(open, n)
-			}
-		}
-		if len(open) == 0 {
-			continue
-		}
-		failed = true
-		said := "What did not pass is open again in the plan."
-		if err := plan.Reopen(c.Tools.Workspace, open...); err != nil {
-			c.Log.Warn("a step whose check failed stays as it is", "plan", plan.Name, "error", err)
-			said = fmt.Sprintf("It still stands so in %s: %v.", plan.Name, err)
-		}
-		verdict.Why += said + "\n"
-	}
-	verdict.Broken = verdict.Why != "" && !failed
-	return verdict, false, nil
+	return said, stopped, c.thinker.pay(model, "judge")
 }
 
 // runCheck runs a check as BASH runs a command, with text as its standard input.

@@ -135,7 +135,7 @@ func (a *Agent) recordReply(ctx context.Context, got thought, verdict hook.Verdi
 	turn, answer := a.view.State.Turn+1, answerOf(got.reply)
 	reply := event.Reply{
 		Turn: turn, Model: got.reply.Model, Tokens: got.cost, Weight: int64(got.weight), Finish: got.reply.Finish,
-		Passed: verdict.Passed,
+		Passed: verdict.Passed, Withdrawn: verdict.Withdrawn,
 	}
 	var behind []part.Record
 	if len(answer.Calls) > 0 {
@@ -150,8 +150,12 @@ func (a *Agent) recordReply(ctx context.Context, got thought, verdict hook.Verdi
 		behind = []part.Record{part.Noted("refused", "answer refused", note)}
 	} else {
 		a.journal.Snapshot() // what the answer speaks of is stored before it is said
+		reply.Checks = verdict.Checks
 		reply.Caveat = strings.TrimSpace(verdict.Caveat() + "\n\n" + a.whoReads(answer.Text))
 		reply.Posting = a.answering(strings.TrimSpace(blobs.Unescape(answer.Text) + reply.Caveat))
+	}
+	for _, ask := range verdict.Asks {
+		behind = append(behind, a.caller.ask(ask))
 	}
 	said := journal.Told(reply, answer.Gist(turn), answer.Encode())
 	return a.view.Commit(append([]part.Record{said}, behind...)...)

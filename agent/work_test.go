@@ -25,7 +25,7 @@ func TestStepsAreChecked(t *testing.T) {
 
 	w.write(w.own(id, "workspace/made"), "first")
 	w.write(plan, strings.ReplaceAll(planText, "test -e made", "echo ran >> runs; test -e made"))
-	equal(t, "answer", r.ask("go on"), "now it is")
+	equal(t, "answer", r.ask("go on"), "now it is\n\n(Plans: move.md/1 has another check.)")
 	equal(t, "proofs", len(w.fold(id).Passed), 1)
 	r.finish()
 	r = w.run(id)
@@ -41,12 +41,13 @@ func TestStepsAreChecked(t *testing.T) {
 func TestPlanEnds(t *testing.T) {
 	t.Parallel()
 	w, id, r := gated(t, hook.Gate{}, "all done", "not yet", "all done now")
-	done := strings.ReplaceAll(planText, "[ ]", "[x]")
+	told := strings.ReplaceAll(planText, "check: ann looks", "she knows")
+	done := strings.ReplaceAll(told, "[ ]", "[x]")
 	plan := w.planned(id, done)
 	w.write(w.own(id, "workspace/made"), "")
 	equal(t, "answer", r.ask("work"), "not yet")
 	contains(t, w.prompt(), "as done, but the check `test -e there` ended with exit 1")
-	equal(t, "plan", w.read(plan), planText)
+	equal(t, "plan", w.read(plan), told)
 	w.write(w.own(id, "workspace/there"), "")
 	w.write(plan, done)
 	equal(t, "answer", r.ask("and?"), "all done now")
@@ -95,6 +96,119 @@ func TestChildAndPlans(t *testing.T) {
 	w.eventually("it is idle", func() bool { return w.quiet(id) })
 	w.has(id, 1, "reply", "refused", "yes")
 	s.end()
+}
+
+// A step for ann stands as done when she has said so, and nobody else, over any restart. She is asked once, and anew when
+// what it is about changes.
+func TestPersonLooks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, append(says("ann said it is fine", "ann is asked"), always("bob says so, so it is done"))...)
+	w.conf.People = []string{"ann", "bob"}
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	const looks = "- [x] 1 tell · check: ann looks at it · files: made\n"
+	plan := w.planned(id, looks)
+	stands := func(what, mark string, asked, open int) {
+		t.Helper()
+		r.settled()
+		equal(t, what, w.read(plan), strings.Replace(looks, "[x]", "["+mark+"]", 1))
+		w.has(id, asked, "asked")
+		equal(t, what+": open", len(w.fold(id).Questions), open)
+	}
+	r.tell("work")
+	equal(t, "answer", w.newestSaid(), "ann is asked")
+	contains(t, w.prompt(), "as done, but people are asked now, and it is done when they say yes")
+	q := w.question("dev", 1)
+	equalSlices(t, "for", q.For, []string{"ann"})
+	w.say("dev", "bob", q.ID+" yes")
+	w.answered("dev", 3)
+	stands("bob's yes", "?", 1, 1)
+	r.finish()
+	r = w.run(id)
+	w.write(plan, looks)
+	r.tell("is it done?")
+	contains(t, w.prompt(), "that is for people to say, who are asked in "+q.ID)
+	stands("a lie", "?", 1, 1)
+	w.say("dev", "ann", q.ID+" yes")
+	w.answered("dev", 5)
+	stands("her yes", "x", 1, 0)
+
+	w.write(w.own(id, "workspace/made"), "first")
+	r.tell("and now?")
+	stands("another file", "?", 2, 1)
+	was := w.question("dev", 2)
+	w.write(w.own(id, "workspace/made"), "second")
+	r.tell("and then?")
+	stands("one more", "?", 3, 1)
+	q = w.question("dev", 3)
+	if open := w.fold(id).Questions[0].ID; q.ID == was.ID || open != q.ID {
+		t.Errorf("%s is open, asked were %s and %s", open, was.ID, q.ID)
+	}
+	w.say("dev", "ann", q.ID+" no")
+	w.eventually("it is heard", func() bool { return len(w.fold(id).Questions) == 0 })
+	stands("her no", " ", 3, 0)
+	w.write(plan, looks)
+	r.tell("is it done?")
+	contains(t, w.prompt(), "people have said no to it as it stands")
+	stands("a lie", " ", 3, 0)
+	r.checked()
+}
+
+// A judge sees the goal, the step and its files, in one request of its own. One that errs decides nothing: people do.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, says("secretly I know that it is bad", `{"pass": false, "why": "it is thin"}`, "I was wrong",
+		"now", "```json\n{\"pass\": true}\n```", "more", "PASS, of course", "people are asked")...)
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	const judged = "# Goal: a text\n- [x] 1 write · check: judge it is no thin text · files: made\n"
+	plan := w.planned(id, judged)
+	w.write(w.own(id, "workspace/made"), "of little weight")
+	r.tell("work")
+	equal(t, "answer", w.newestSaid(), "I was wrong")
+	contains(t, w.prompt(), "the judge says no: \\\"it is thin\\\"")
+	saw := w.requests()[1]
+	contains(t, string(saw.messages), "of little weight")
+	if strings.Contains(string(saw.messages), "secretly") || saw.rest["tools"] != "" {
+		t.Errorf("the judge got %s", saw.messages)
+	}
+	w.has(id, 1, "spent", "on", "judge")
+	equal(t, "plan", w.read(plan), strings.Replace(judged, "[x]", "[ ]", 1))
+	w.write(plan, judged)
+	r.tell("again")
+	equal(t, "answer", w.newestSaid(), "now")
+	equal(t, "proofs", len(w.fold(id).Passed), 1)
+	w.write(w.own(id, "workspace/made"), "of more weight")
+	r.tell("more")
+	equal(t, "answer", w.newestSaid(), "people are asked")
+	equal(t, "plan", w.read(plan), strings.Replace(judged, "[x]", "[?]", 1))
+	contains(t, w.question("dev", 1).Text, "the judge gave no verdict")
+	r.checked()
+}
+
+// A check that is gone, or is another one, does not go unnoticed: people are told, once. Steps that have passed may go.
+func TestWeakened(t *testing.T) {
+	t.Parallel()
+	w, id, r := gated(t, hook.Gate{}, "planned", "I was wrong", "so be it", "and more", "the end")
+	const steps = "- [ ] 1 try · check: `test -e made`\n- [ ] 2 tell · check: ann looks\n- [x] 3 say · check: `true`\n"
+	plan := w.planned(id, steps)
+	equal(t, "answer", r.ask("plan"), "planned")
+	w.write(plan, strings.NewReplacer("[ ] 1", "[x] 1", "test -e made", "true", "check: ann looks", "all right").Replace(steps))
+	equal(t, "answer", r.ask("work"), "I was wrong\n\n(Plans: move.md/1 has another check, move.md/2 and its check are gone.)")
+	r.finish()
+	r = w.run(id)
+	equal(t, "answer", r.ask("and?"), "so be it")
+	lethetest.Must(t, os.Remove(plan))
+	equal(t, "answer", r.ask("and?"), "and more")
+	r.checked()
+}
+
+// newestSaid is the newest line that an identity has said in room dev.
+func (w *world) newestSaid() string {
+	w.Helper()
+	said := w.said("dev")
+	return said[len(said)-1]
 }
 
 // planned writes a plan of an identity.

@@ -21,8 +21,9 @@ const MaxQuestions = 8
 // Deadline begins the signer of a line that says that a question was not answered in time; the question's id follows.
 const Deadline = "wait-"
 
-// Answers to the question whether a call may run.
+// Answers to the question whether a call may run, or a step is done.
 const (
+	Yes    = "yes" // to a step of a plan
 	Once   = "once"
 	Always = "always" // approves the same call, byte for byte, from now on
 	No     = "no"
@@ -41,6 +42,7 @@ type Ask struct {
 	Until   time.Time `json:"until,omitzero"`
 	Tool    string    `json:"tool,omitempty"` // the tool to approve; "" in a WAIT
 	Args    string    `json:"args,omitempty"` // its exact arguments
+	Step    string    `json:"step,omitempty"` // the digest of the step of a plan that it is about
 	// Codes makes the question show invisible characters and tabs by their codes. Earlier versions left some as they
 	// are.
 	Codes bool `json:"codes,omitempty"`

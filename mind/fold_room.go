@@ -35,6 +35,11 @@ func (s *State) inbound(inbound event.Inbound, from source) error {
 			return err
 		}
 		entry.About, entry.Said = &question.Ref, inbound.Choice
+		if step := question.Step; step != "" && inbound.Choice == Yes {
+			s.pass(step)
+		} else if step != "" {
+			s.pass(Denied + step)
+		}
 	}
 	if _, err := s.add(entry, from); err != nil {
 		return err

@@ -2,7 +2,6 @@ package mind
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"lethe/blobs"
@@ -28,9 +27,10 @@ func (s *State) reply(reply event.Reply, from source) error {
 	}
 	s.Owes, s.Cut, s.Told, s.Overflows = false, 0, "", 0
 	s.Steps++
-	if len(reply.Passed) > 0 {
-		passed := slices.Concat(s.Passed, reply.Passed)
-		s.Passed = passed[max(0, len(passed)-mostPassed):]
+	s.pass(reply.Passed...)
+	s.promise(reply.Checks)
+	for _, id := range reply.Withdrawn {
+		s.closeQuestion(id)
 	}
 	if len(entry.Calls) > 0 {
 		return nil

@@ -23,6 +23,7 @@ type Question struct {
 	Notice string    `json:"notice"`          // the ID of its Post
 	Tool   string    `json:"tool,omitempty"`  // the tool to approve; "" in a WAIT
 	Exact  string    `json:"exact,omitempty"` // the ExactCall of the call to approve
+	Step   string    `json:"step,omitempty"`  // the digest of the step of a plan that it is about
 	Began  bool      `json:"began,omitempty"` // the approved call has begun to run
 	Posts  bool      `json:"posts,omitempty"` // its beginning has fixed a line
 
@@ -86,6 +87,15 @@ func (i *Inquiries) Asked(by, exact string) (Question, bool) {
 		}
 	}
 	return Question{}, false
+}
+
+// AskedOf returns the open question about a step of a plan, by its digest.
+func (i *Inquiries) AskedOf(step string) (Question, bool) {
+	at := slices.IndexFunc(i.Questions, func(q Question) bool { return step != "" && q.Step == step })
+	if at < 0 {
+		return Question{}, false
+	}
+	return i.Questions[at], true
 }
 
 // questionID makes an id of six digits of a hash, which no open question and no approved call has.

@@ -1,7 +1,9 @@
 package mind
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -55,11 +57,41 @@ type Tally struct {
 	Repeats   int    `json:"repeats,omitempty"`   // times that LastCall came in a row
 	// Refusals are the digests of this turn's final answers that were refused.
 	Refusals []string `json:"refusals,omitempty"`
-	// Passed are the digests of steps of plans whose checks have passed, newest last, at most mostPassed.
+	// Passed are the digests of steps of plans whose checks have passed, newest last, at most mostPassed. Denied stands
+	// before those that people have said no to.
 	Passed []string `json:"passed,omitempty"`
+	// Checks are the digests of the checks of plans, as of the newest answer that counts, by PLAN/STEP.
+	Checks map[string]string `json:"checks,omitempty"`
 }
 
-const mostPassed = 1000
+const (
+	mostPassed = 1000
+	Denied     = "-"
+)
+
+// pass notes digests in Passed.
+func (t *Tally) pass(digests ...string) {
+	if len(digests) > 0 {
+		passed := slices.Concat(t.Passed, digests)
+		t.Passed = passed[max(0, len(passed)-mostPassed):]
+	}
+}
+
+// promise takes in changes of Checks.
+func (t *Tally) promise(changes []string) {
+	if len(changes) == 0 {
+		return
+	}
+	checks := map[string]string{}
+	maps.Copy(checks, t.Checks)
+	for _, change := range changes {
+		digest, step, _ := strings.Cut(change, "=")
+		if checks[step] = digest; digest == "" {
+			delete(checks, step)
+		}
+	}
+	t.Checks = checks
+}
 
 // newTurn starts the bounds of a turn anew.
 func (t *Tally) newTurn() { t.Steps, t.Cut = 0, 0 }

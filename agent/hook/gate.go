@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"lethe/agent/tools"
+	"lethe/agent/work"
 	"lethe/blobs"
 	"lethe/mind"
 )
@@ -102,9 +103,9 @@ const maxRefusals = 3
 
 // Verdict judges a final answer.
 type Verdict struct {
-	Why    string   // it does not pass; "" when it does
-	Broken bool     // the check could not be run, which no answer mends
-	Passed []string // digests of steps of plans whose checks have passed
+	Why    string // it does not pass; "" when it does
+	Broken bool   // the check could not be run, which no answer mends
+	work.Found
 }
 
 // Refuses reports whether an answer is refused: a turn refuses no answer twice, and
@@ -117,11 +118,14 @@ func (v Verdict) Refuses(s *mind.State, text string) bool {
 	return len(s.Refusals) < maxRefusals && !wasRefused
 }
 
-// Caveat tells whoever reads an answer that counts although it does not pass.
-func (v Verdict) Caveat() string {
-	if v.Why == "" {
-		return ""
+// Caveat tells whoever reads an answer that counts although it does not pass, and which checks of plans are lost.
+func (v Verdict) Caveat() (text string) {
+	if v.Why != "" {
+		why, _, _ := strings.Cut(v.Why, tools.CheckOutput)
+		text = fmt.Sprintf("(This answer did not pass: %s.)\n", why)
 	}
-	why, _, _ := strings.Cut(v.Why, tools.CheckOutput)
-	return fmt.Sprintf("(This answer did not pass: %s.)", why)
+	if v.Lost != "" {
+		text += fmt.Sprintf("(Plans: %s.)", v.Lost)
+	}
+	return strings.TrimSpace(text)
 }

@@ -42,13 +42,18 @@ type Plan struct {
 type Step struct {
 	Mark   string // "x" done, " " open, "?" asked, ">" with a worker, "!" failed
 	What   string // with its number
-	Check  string // the command of its check; "" where it is not in backticks: somebody has to look
+	Check  string // the command of its check
+	Person string // who has to look, where that is its check
+	Judge  string // what a judge has to see, where that is its check
 	Digest string // of all that its check is about: the step without its mark, and its files; 16 hex digits
+	check  string // as the plan has it
+	files  string // their names
 	at     int    // where its mark is in the text; the end of a plan has that of the last step
+	isEnd  bool   // it is the end of a plan
 }
 
-// Claimed reports whether the step stands as done, and has a command that can show it.
-func (s Step) Claimed() bool { return s.Mark == "x" && s.Check != "" }
+// Checked reports whether the step has a check: a command, a person or a judge.
+func (s Step) Checked() bool { return s.Check+s.Person+s.Judge != "" }
 
 // Read returns the plans of a workspace by name, and an error for each that cannot be read. No link leads out of the
 // workspace.
@@ -88,7 +93,7 @@ func read(root *os.Root, name string) (Plan, error) {
 		return Plan{}, err
 	}
 	plan := Plan{Name: name, text: text.Bytes()}
-	end, files, allDone, at := "", "", true, 0
+	end, files, about, allDone, at := "", "", name, true, 0
 	for whole := range strings.Lines(text.String()) {
 		line := strings.TrimRight(whole, "\r\n")
 		if goal, is := strings.CutPrefix(line, "# Goal:"); is {
@@ -96,12 +101,13 @@ func read(root *os.Root, name string) (Plan, error) {
 		} else if check, is := strings.CutPrefix(line, "done when:"); is {
 			end = check
 		} else if isStep(line) {
-			step, names := stepOf(line[len("- [x] "):])
+			step := stepOf(line[len("- [x] "):])
 			step.Mark, step.at = line[3:4], at+3
-			step.Digest = digest(root, name+line[4:], names)
+			step.Digest = digest(root, name+line[4:], step.files)
 			plan.Steps = append(plan.Steps, step)
 			allDone = allDone && step.Mark == "x"
-			files += " " + names
+			files += " " + step.files
+			about += line[4:]
 		}
 		at += len(whole)
 	}
@@ -109,9 +115,10 @@ func read(root *os.Root, name string) (Plan, error) {
 		return Plan{}, fmt.Errorf("it has more than %d steps: part it", mostSteps)
 	}
 	if end != "" && len(plan.Steps) > 0 {
-		last := Step{Mark: " ", What: "done when", Check: command(end), at: plan.Steps[len(plan.Steps)-1].at}
+		last := Step{Mark: " ", What: "done when", files: files, at: plan.Steps[len(plan.Steps)-1].at, isEnd: true}
+		last.checkedBy(end)
 		if allDone {
-			last.Mark, last.Digest = "x", digest(root, name+text.String(), files)
+			last.Mark, last.Digest = "x", digest(root, about+plan.Goal+end, files)
 		}
 		plan.Steps = append(plan.Steps, last)
 	}
@@ -122,41 +129,54 @@ func isStep(line string) bool {
 	return len(line) > 6 && line[:3] == "- [" && strings.Contains("x ?>!", line[3:4]) && line[4:6] == "] "
 }
 
-// stepOf reads what stands behind the mark of a step: its check, and the names of its files.
-func stepOf(text string) (step Step, files string) {
+// stepOf reads what stands behind the mark of a step.
+func stepOf(text string) (step Step) {
 	fields := strings.Split(text, " · ")
 	step.What = fields[0]
 	for _, field := range fields[1:] {
 		key, value, _ := strings.Cut(field, ":")
 		switch strings.TrimSpace(key) {
 		case "check":
-			step.Check = command(value)
+			step.checkedBy(value)
 		case "files":
-			files = value
+			step.files = value
 		}
 	}
-	return step, files
+	return step
 }
 
-// command returns the text between backticks, or "".
-func command(value string) string {
-	value = strings.TrimSpace(value)
-	if len(value) > 2 && value[0] == '`' && value[len(value)-1] == '`' {
-		return value[1 : len(value)-1]
+// checkedBy reads a check: `a command`, "judge what it has to see", or "ann looks at the page".
+func (s *Step) checkedBy(value string) {
+	s.check = strings.TrimSpace(value)
+	first, rest, _ := strings.Cut(s.check, " ")
+	isCommand := len(s.check) > 2 && s.check[0] == '`' && s.check[len(s.check)-1] == '`'
+	switch {
+	case isCommand:
+		s.Check = s.check[1 : len(s.check)-1]
+	case first == "judge":
+		s.Judge = rest
+	case rest == "looks", strings.HasPrefix(rest, "looks "):
+		s.Person = first
 	}
-	return ""
 }
 
 // digest returns the digest of a text and of files, by their names in a line.
 func digest(root *os.Root, about, files string) string {
 	hash := blake3.New()
 	_, _ = hash.WriteString(about)
-	for _, file := range strings.Fields(files) {
-		if err := load(root, strings.Trim(file, ",`"), mostFile, hash); err != nil {
+	for _, file := range namesIn(files) {
+		if err := load(root, file, mostFile, hash); err != nil {
 			_, _ = hash.WriteString(err.Error())
 		}
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16]
+}
+
+func namesIn(files string) (names []string) {
+	for _, file := range strings.Fields(files) {
+		names = append(names, strings.Trim(file, ",`"))
+	}
+	return names
 }
 
 func load(root *os.Root, name string, most int64, into io.Writer) error {
@@ -179,9 +199,9 @@ func load(root *os.Root, name string, most int64, into io.Writer) error {
 	return err
 }
 
-// Reopen makes steps open again, by their indexes. A file that was changed since it was read, or is a
+// Mark gives steps other marks, by their indexes. A file that was changed since it was read, or is a
 // link, stays as it is: that is an error.
-func (p Plan) Reopen(workspace string, steps ...int) error {
+func (p Plan) Mark(workspace string, marks map[int]string) error {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return err
@@ -197,8 +217,8 @@ func (p Plan) Reopen(workspace string, steps ...int) error {
 		return err
 	}
 	text := bytes.Clone(p.text)
-	for _, n := range steps {
-		text[p.Steps[n].at] = ' '
+	for n, mark := range marks {
+		text[p.Steps[n].at] = mark[0]
 	}
 	isAsRead := func(there fs.FileInfo, name string) bool {
 		var now bytes.Buffer

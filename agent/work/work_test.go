@@ -71,29 +71,29 @@ func TestRead(t *testing.T) {
 	all := strings.NewReplacer("[ ]", "[x]", "[?]", "[x]").Replace(plan)
 	lethetest.Write(t, filepath.Join(dir, "work/blog.md"), all)
 	p = read(t, dir)
-	if end := p.Steps[3]; !end.Claimed() || end.Digest == "" {
+	if end := p.Steps[3]; end.Mark != "x" || !end.Checked() || end.Digest == "" {
 		t.Errorf("the end is %+v", end)
 	}
 }
 
-func TestReopen(t *testing.T) {
+func TestMark(t *testing.T) {
 	dir := at(t, map[string]string{"work/blog.md": strings.ReplaceAll(plan, "\n", "\r\n")})
 	name := filepath.Join(dir, "work/blog.md")
 	lethetest.Must(t, os.Chmod(name, 0o640))
 	p := read(t, dir)
-	lethetest.Must(t, p.Reopen(dir, 0, 3)) // the end of the plan opens its last step
+	lethetest.Must(t, p.Mark(dir, map[int]string{0: " ", 3: " "})) // the end of the plan opens its last step
 	open := strings.NewReplacer("\n", "\r\n", "[x] 1", "[ ] 1", "[?] 3", "[ ] 3").Replace(plan)
 	lethetest.Holds(t, name, open)
 	if info, _ := os.Stat(name); info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is %v", info.Mode())
 	}
-	if err := p.Reopen(dir, 1); err == nil {
+	if err := p.Mark(dir, map[int]string{1: " "}); err == nil {
 		t.Error("it was changed since it was read, and is said to be open")
 	}
 	lethetest.Holds(t, name, open)
 	lethetest.Must(t, os.Rename(name, filepath.Join(dir, "work/there")))
 	lethetest.Must(t, os.Symlink("there", name))
-	if err := read(t, dir).Reopen(dir, 1); err == nil {
+	if err := read(t, dir).Mark(dir, map[int]string{1: " "}); err == nil {
 		t.Error("a link is said to be open")
 	}
 }

@@ -187,6 +187,10 @@ type Reply struct {
 	Refused bool     `life:"refused=yes"` // it is posted nowhere, and the turn goes on
 	Caveat  string   `life:"caveat,opt"`  // a text that the posted line adds
 	Passed  []string `life:"passed,opt"`  // digests of steps of plans whose checks have passed
+	// Withdrawn are the ids of questions about steps that are no longer as they were.
+	Withdrawn []string `life:"withdrawn,opt"`
+	// Checks are changes of the checks of plans: DIGEST=PLAN/STEP, without a digest where it is gone.
+	Checks []string `life:"checks,opt"`
 }
 
 // Call records that a tool is about to run.

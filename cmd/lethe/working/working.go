@@ -44,7 +44,7 @@ func Show(app *cli.App, id home.Identity) error {
 			state := states[step.Mark]
 			switch {
 			case step.Mark != "x":
-			case step.Check == "":
+			case !step.Checked():
 				state = "said"
 			case slices.Contains(context.State.Passed, step.Digest):
 				state = "checked"
