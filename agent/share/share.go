@@ -32,6 +32,9 @@ type Store interface {
 	// Newest returns the highest number, 0 for an empty stream. It sees each Create that has returned. It returns no
 	// lower number than after, which the caller knows to be there.
 	Newest(ctx context.Context, stream string, after int) (int, error)
+	// Last returns nil if text n is there, and n+1 is not: ErrTaken if that one is, and ErrMissing if neither is. It asks
+	// for less than Newest, which alone finds texts behind forgotten ones.
+	Last(ctx context.Context, stream string, n int) error
 	// Numbers lists the numbers of a stream, in no order. It reads no text.
 	Numbers(ctx context.Context, stream string) ([]int, error)
 	// Watch signals "look": at once, and when one of the streams may have become longer. Signals coalesce, and some are

@@ -181,6 +181,22 @@ func (s *store) Newest(ctx context.Context, stream string, after int) (n int, er
 	return n, err
 }
 
+func (s *store) Last(ctx context.Context, stream string, n int) error {
+	if err := check(stream, n+1); err != nil {
+		return err
+	}
+	return s.insist(ctx, "find the last of "+stream, func(ctx context.Context) error {
+		_, err := s.get(ctx, stream, n+1)
+		if err == nil {
+			return ErrTaken
+		}
+		if err == ErrMissing {
+			_, err = s.get(ctx, stream, n)
+		}
+		return err
+	})
+}
+
 func (s *store) Numbers(ctx context.Context, stream string) (all []int, err error) {
 	if err := check(stream, 1); err != nil {
 		return nil, err

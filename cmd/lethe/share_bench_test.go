@@ -6,11 +6,13 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,6 +166,76 @@ func BenchmarkSharedTurns(b *testing.B) {
 		quantiles(b, name, alone[name])
 		b.ReportMetric(float64(turns[name])/lasted[name].Seconds(), name+"-turns/s")
 	}
+}
+
+// bucketAsks are the kinds of requests to a bucket, by what they ask and of which stream.
+type bucketAsks struct {
+	mu   sync.Mutex
+	made map[string]int
+}
+
+var ofStream = regexp.MustCompile(`home/home/([a-z]+)|prefix=home%2F([a-z]+)`)
+
+func (r *bucketAsks) count(q *http.Request) {
+	kind := q.Method
+	if q.URL.Query().Has("list-type") {
+		kind = "LIST"
+	}
+	m := ofStream.FindStringSubmatch(q.URL.RequestURI())
+	if m == nil {
+		m = make([]string, 3)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made[kind]++
+	r.made[kind+"-"+m[1]+m[2]]++
+}
+
+// report reports the requests since the last one, each divided by so many.
+func (r *bucketAsks) report(b *testing.B, what string, by float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for kind, n := range r.made {
+		b.Logf("%s: %-20s %.2f", what, kind, float64(n)/by)
+		if !strings.Contains(kind, "-") {
+			b.ReportMetric(float64(n)/by, what+"-"+kind)
+		}
+	}
+	clear(r.made)
+}
+
+// BenchmarkSharedRequests counts the requests to a bucket: in a turn, and in a minute at rest of one host and of three
+// with ten identities.
+func BenchmarkSharedRequests(b *testing.B) {
+	gateway, asked, faults := sharetest.Bucket(b), &bucketAsks{made: map[string]int{}}, &sharetest.Faults{}
+	sharetest.Keys()
+	faults.Before = asked.count
+	url := gateway.URL("home", faults.HTTP(b, gateway.Address))
+	x := newTrial(b, &engine{name: "bucket", url: func(int) string { return url }}, 3, 10, 2)
+	x.boot()
+	first, rest := x.sites[0], 6*time.Minute
+	for b.Loop() {
+		first.start()
+		x.ask(x.names[:1], first, time.Now())
+		time.Sleep(5 * time.Second)
+		asked.report(b, "start", 1)
+		for range 40 {
+			x.ask(x.names[:1], first, time.Now())
+		}
+		asked.report(b, "turn", 40)
+		time.Sleep(2 * time.Minute)
+		asked.report(b, "calm", 2)
+		time.Sleep(rest)
+		asked.report(b, "rest-1", rest.Minutes())
+		for _, s := range x.sites[1:] {
+			s.start()
+		}
+		time.Sleep(2 * time.Minute)
+		asked.report(b, "come", 1)
+		time.Sleep(rest)
+		asked.report(b, "rest-3", rest.Minutes())
+	}
+	b.ReportMetric(0, "ns/op")
 }
 
 // rush asks each identity as soon as it has answered, and returns how many answers there were.

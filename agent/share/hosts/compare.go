@@ -2,7 +2,6 @@ package hosts
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
@@ -41,8 +40,7 @@ func checkedFile(home string) string { return filepath.Join(home, "share", "chec
 
 // ReadChecked reads the Checked of a home; the zero one where there is no sound one.
 func ReadChecked(home string) (found Checked) {
-	text, _, _ := durable.ReadRegular(checkedFile(home), 1<<20)
-	_ = json.Unmarshal(text, &found)
+	_ = durable.ReadJSON(checkedFile(home), 1<<20, &found)
 	return found
 }
 
@@ -55,11 +53,7 @@ func changeChecked(home string, change func(*Checked)) error {
 	defer lock.Close()
 	found := ReadChecked(home)
 	change(&found)
-	text, err := json.Marshal(found)
-	if err == nil {
-		err = durable.WriteFile(checkedFile(home), text, 0o600)
-	}
-	return err
+	return durable.WriteJSON(durable.WriteFile, checkedFile(home), found)
 }
 
 // noteLoss keeps for people that the store had lost something.

@@ -41,7 +41,7 @@ func TestCompares(t *testing.T) {
 			if found.Lost.IsZero() || !strings.Contains(found.What, "its newest segments are gone: 1") {
 				t.Errorf("%+v", found)
 			}
-			_, err = a.streams.Scan(t.Context(), lives.Stream(id), streams.At{}, func(int, []byte) error { return nil })
+			_, err = a.streams.Each(t.Context(), lives.Stream(id), streams.At{}, func(_ int, _ []byte, err error) error { return err })
 			lethetest.Must(t, err)
 			lethetest.Must(t, changeChecked(a.home.Dir, func(found *Checked) { *found = Checked{} }))
 		}

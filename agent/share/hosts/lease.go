@@ -179,16 +179,13 @@ func (l *leases) keep(seen map[string]sighting) {
 	for host, g := range seen {
 		all[host] = kept{g.lease, g.n, g.since}
 	}
-	if text, err := json.Marshal(all); err == nil {
-		_ = durable.Replace(l.seenFile(), text, 0o600) // a view
-	}
+	_ = durable.WriteJSON(durable.Replace, l.seenFile(), all) // a view
 }
 
 // seen returns the newest sighting of a host that was kept, or the zero one.
 func (l *leases) seen(host string) sighting {
 	var all map[string]kept
-	text, _, _ := durable.ReadRegular(l.seenFile(), 1<<20)
-	_ = json.Unmarshal(text, &all)
+	_ = durable.ReadJSON(l.seenFile(), 1<<20, &all)
 	was := all[host]
 	return sighting{was.Lease, was.N, was.Since}
 }

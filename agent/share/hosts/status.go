@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"sync"
@@ -26,8 +25,7 @@ func statusFile(home string) string { return filepath.Join(home, "share", "statu
 
 // ReadStatus reads the Status of a home; the zero Status where there is no sound one.
 func ReadStatus(home string) (s Status) {
-	text, _, _ := durable.ReadRegular(statusFile(home), 1<<12)
-	_ = json.Unmarshal(text, &s)
+	_ = durable.ReadJSON(statusFile(home), 1<<12, &s)
 	return s
 }
 
@@ -54,9 +52,7 @@ func (counted *counts) change(f func(*Status)) {
 	counted.mu.Lock()
 	defer counted.mu.Unlock()
 	f(&counted.status)
-	if text, err := json.Marshal(counted.status); err == nil {
-		_ = durable.Replace(counted.file, text, 0o600) // a view
-	}
+	_ = durable.WriteJSON(durable.Replace, counted.file, counted.status) // a view
 }
 
 // committed counts a segment; the next change writes it.

@@ -29,9 +29,9 @@ func shares(f *testing.F, store *memstore.Store) (*host, home.Identity, []string
 		lethetest.Must(f, j.Epoch("stop", nil))
 	})
 	var segments []string
-	_, err = a.Streams.Scan(context.Background(), Stream(ada.Self), streams.At{}, func(_ int, text []byte) error {
+	_, err = a.Streams.Each(context.Background(), Stream(ada.Self), streams.At{}, func(_ int, text []byte, err error) error {
 		segments = append(segments, string(text))
-		return nil
+		return err
 	})
 	lethetest.Must(f, err)
 	return a, ada, segments

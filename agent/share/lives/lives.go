@@ -11,7 +11,6 @@ package lives
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -303,8 +302,7 @@ func (c *Tenure) endLog() error {
 
 // load reads the position.
 func (c *Tenure) load() {
-	text, _, _ := durable.ReadRegular(positionFile(c.id), maxFile)
-	if err := json.Unmarshal(text, &c.at); err != nil {
+	if err := durable.ReadJSON(positionFile(c.id), maxFile, &c.at); err != nil {
 		c.at = position{}
 	}
 }
@@ -312,9 +310,5 @@ func (c *Tenure) load() {
 // save writes the position.
 func (c *Tenure) save() error {
 	c.at.Files = c.files.known
-	text, err := json.Marshal(c.at)
-	if err == nil {
-		err = durable.Replace(positionFile(c.id), text, 0o600)
-	}
-	return err
+	return durable.WriteJSON(durable.Replace, positionFile(c.id), c.at)
 }

@@ -25,8 +25,14 @@ func (c *Tenure) isNewest(ctx context.Context) error {
 	if c.gone != nil {
 		return c.gone
 	}
-	stream := Stream(c.id.Self)
-	n, err := c.lives.Streams.Newest(ctx, stream, 0)
+	err := c.lives.Streams.Last(ctx, Stream(c.id.Self), c.at.N) // whoever takes the life creates the next, which stays
+	if errors.Is(err, share.ErrTaken) {
+		return c.taken(ctx, c.at.N+1, "")
+	}
+	if !errors.Is(err, share.ErrMissing) {
+		return err
+	}
+	n, last, err := c.lives.newest(ctx, c.id.Self)
 	switch {
 	case err != nil || n == c.at.N:
 		return err
@@ -34,14 +40,6 @@ func (c *Tenure) isNewest(ctx context.Context) error {
 		return fmt.Errorf("look for the life of %s: %w", c.id.Name, streams.ErrLess)
 	case n > c.at.N:
 		return c.taken(ctx, c.at.N+1, "")
-	}
-	_, err = c.lives.Streams.Store.Get(ctx, stream, c.at.N)
-	if !errors.Is(err, share.ErrMissing) { // it is there: the answer was an old one
-		return err
-	}
-	last, err := c.lives.segment(ctx, c.id.Self, n)
-	if err != nil {
-		return err
 	}
 	isOlder := last.Host.ID == c.lives.Host.ID || last.Custody < c.at.Custody
 	if !isOlder {
@@ -108,11 +106,11 @@ func (l *Lives) Lacking(ctx context.Context, id home.Identity) error {
 	if c.load(); c.at.N == 0 || !c.mine() {
 		return nil
 	}
-	n, err := l.Streams.Newest(ctx, Stream(id.Self), 0)
-	if err != nil || n > c.at.N {
-		return err
+	stream := Stream(id.Self)
+	if errors.Is(l.Streams.Last(ctx, stream, c.at.N), share.ErrTaken) {
+		return nil
 	}
-	return l.Streams.Whole(ctx, Stream(id.Self), c.at.At)
+	return l.Streams.Whole(ctx, stream, c.at.At)
 }
 
 // findLarge looks once which texts of the life are large.

@@ -2,7 +2,6 @@ package rooms
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,8 +82,7 @@ func (r *Rooms) Read(
 		return nil
 	})
 	var known step
-	text, _ := os.ReadFile(filepath.Join(r.Dir, "share", stepFile))
-	_ = json.Unmarshal(text, &known) // without it nothing is known
+	_ = durable.ReadJSON(filepath.Join(r.Dir, "share", stepFile), all, &known) // without it nothing is known
 	if err == nil && at.N < known.N {
 		lost(fmt.Errorf("its newest entries are gone: %d", known.N-at.N))
 	}

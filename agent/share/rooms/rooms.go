@@ -16,7 +16,6 @@ package rooms
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -105,10 +104,7 @@ func (s *round) begin() error {
 	if s.looks == nil {
 		s.sweep()
 	}
-	text, err := os.ReadFile(s.in(stepFile))
-	if err == nil {
-		err = json.Unmarshal(text, &s.step)
-	}
+	err := durable.ReadJSON(s.in(stepFile), all, &s.step)
 	ours := err == nil && s.step.Host == s.Host.ID
 	if !ours || !s.step.sound() {
 		return durable.ErrShort
@@ -168,12 +164,17 @@ func (r *Rooms) Pull(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) error { return s.pull() })
 }
 
-// sync reads the stream to its end, and adds new lines of chats, of one room or with "" of all, and the items that more
-// returns, until there is nothing to add.
+// sync adds new lines of chats, of one room or with "" of all, and the items that more returns, until there is nothing
+// to add. It reads the stream to its end where it looks at all rooms, and otherwise if an entry of another host is
+// there: the next number is free only behind the last entry.
 func (s *round) sync(room string, more func() ([]item, error)) error {
+	reads := room == "" || !s.lately()
 	for {
-		err := s.pull()
 		var items, others []item
+		var err error
+		if reads {
+			err = s.pull()
+		}
 		if err == nil {
 			items, err = s.appended(room)
 		}
@@ -185,7 +186,7 @@ func (s *round) sync(room string, more func() ([]item, error)) error {
 			return err
 		}
 		err = s.add(fitting(items), 0)
-		if errors.Is(err, share.ErrTaken) {
+		if reads = errors.Is(err, share.ErrTaken); reads {
 			time.Sleep(rand.N(20 * time.Millisecond)) // so that hosts that meet do not meet again
 		} else if err != nil {
 			return err
@@ -249,14 +250,11 @@ func (s *round) pull() error {
 			next.take(e.Items, e.Host.ID == s.Host.ID)
 			return nil
 		}
-		var at streams.At
-		var err error
+		read := s.Streams.Each
 		if s.lately() && s.anew == "" {
-			lately := func(n int, text []byte) error { return visit(n, text, nil) }
-			at, err = s.Streams.ScanLately(s.ctx, Stream, s.step.At, lately)
-		} else {
-			at, err = s.Streams.Each(s.ctx, Stream, s.step.At, visit)
+			read = s.Streams.ScanLately
 		}
+		at, err := read(s.ctx, Stream, s.step.At, visit)
 		more = err == full
 		if errors.Is(err, streams.ErrAnew) && s.anew == "" {
 			return s.readAnew()
@@ -356,7 +354,6 @@ func (s *round) find(room string, line []byte, from int64) (at, to int64, err er
 
 // add creates the next entry. erased is the generation of packs that an erasure has made, or 0.
 func (s *round) add(items []item, erased int) error {
-	n := s.step.N + 1
 	for i, part := range items {
 		items[i].Readers = s.readers(part.Room)
 		for _, hash := range part.Files {
@@ -371,11 +368,12 @@ func (s *round) add(items []item, erased int) error {
 	}
 	e := entry{version, s.Host, streams.Nonce(), time.Now().UTC(), erased, items, s.claims}
 	// If another entry came behind this one, the next look finds this one there, unless its number was forgotten.
-	if err := s.Streams.CreateNewest(s.ctx, Stream, n, e.encode()); err != nil {
+	if err := s.Streams.CreateLately(s.ctx, Stream, s.step.At, e.encode()); err != nil {
 		return err
 	}
+	s.pulled = e.At
 	s.step = s.step.next()
-	s.step.N = n
+	s.step.N++
 	s.step.take(items, true)
 	return s.write()
 }

@@ -388,3 +388,53 @@ func TestEntryOnThePage(t *testing.T) {
 		t.Errorf("%+v, %v; it is written as\n%s", e, err, e.encode())
 	}
 }
+
+// A host that has read the rooms lists nothing: not when it says something, nor when it looks for what others said.
+func TestListsNothing(t *testing.T) {
+	store := memstore.New()
+	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	a.sync(t)
+	b.sync(t)
+	a.echo(t, "dev", "first\n")
+	a.sync(t)
+	b.sync(t)
+	listed := store.Calls["newest"]
+	for n := range 5 {
+		a.echo(t, "dev", fmt.Sprintf("of a %d\n", n))
+		b.echo(t, "lab", fmt.Sprintf("of b %d\n", n))
+		a.sync(t)
+		b.sync(t)
+		a.sync(t)
+	}
+	if now := store.Calls["newest"]; now != listed {
+		t.Errorf("%d listings", now-listed)
+	}
+	for _, host := range []*Rooms{a, b} {
+		host.holds(t, "lab", "of b 0\nof b 1\nof b 2\nof b 3\nof b 4\n")
+	}
+}
+
+// A host that was asleep while the rooms were made anew creates a number that the store has forgotten: it finds that
+// out, and says its line behind all others.
+func TestSaysBehindWhatWasMadeAnew(t *testing.T) {
+	store := memstore.New()
+	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	for _, host := range []*Rooms{a, b} {
+		host.echo(t, "dev", "by "+host.Host.ID+"\n")
+		host.sync(t)
+	}
+	a.sync(t)
+	for n := range 3 {
+		a.echo(t, "dev", fmt.Sprintf("later %d\n", n))
+		a.sync(t)
+	}
+	lethetest.Must(t, a.Erased(t.Context()))
+	b.echo(t, "dev", "at last\n")
+	b.sync(t)
+	_, _, err := b.Post(t.Context(), "dev", []byte("posted\n"), chat.Mark{})
+	lethetest.Must(t, err)
+	a.sync(t)
+	for _, host := range []*Rooms{a, b} {
+		host.holds(t, "dev", "by a\nby b\nlater 0\nlater 1\nlater 2\nat last\nposted\n")
+	}
+}

@@ -1,7 +1,6 @@
 package rooms
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -103,11 +102,7 @@ func (s *round) write() error {
 
 // save makes the step durable.
 func (s *round) save() error {
-	text, err := json.Marshal(s.step)
-	if err == nil {
-		err = durable.WriteFile(s.in(stepFile), text, 0o600)
-	}
-	return err
+	return durable.WriteJSON(durable.WriteFile, s.in(stepFile), s.step)
 }
 
 // extend writes the lines of the step into the files in a directory.

@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,14 +29,11 @@ type bookAt struct {
 }
 
 func (book Book) at() (place bookAt, err error) {
-	text, _, err := durable.ReadRegular(book.File, 1<<10)
+	err = durable.ReadJSON(book.File, 1<<10, &place)
 	if errors.Is(err, fs.ErrNotExist) {
-		return place, nil
+		err = nil
 	}
-	if err != nil {
-		return place, err
-	}
-	return place, json.Unmarshal(text, &place)
+	return place, err
 }
 
 // Known returns the number of the newest text that was pulled or pushed here; 0 before the first.
@@ -47,11 +43,7 @@ func (book Book) Known() (int, error) {
 }
 
 func (book Book) keep(place bookAt) error {
-	text, err := json.Marshal(place)
-	if err == nil {
-		err = durable.WriteFile(book.File, text, 0o600)
-	}
-	return err
+	return durable.WriteJSON(durable.WriteFile, book.File, place)
 }
 
 // Pull calls f with each text that was not pulled or pushed here. A whole text replaces all before it.

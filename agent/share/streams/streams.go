@@ -3,7 +3,7 @@
 //
 //	s := &streams.Streams{Store: store, Keys: keys}
 //	err := s.Create(ctx, "lives/51c0…", 7, text) // share.ErrTaken: another host made number 7
-//	at, err := s.Scan(ctx, "lives/51c0…", at, func(n int, text []byte) error { … })
+//	at, err := s.Each(ctx, "lives/51c0…", at, func(n int, text []byte, err error) error { … })
 //
 // A sealed text begins with its stream and its number, so that a store cannot pass one off as another. docs/share.md
 // specifies the forms.
@@ -120,21 +120,8 @@ func Unreadable(err error) bool {
 // passable reports whether Each goes on behind a text. A text that no key opens may be damaged, if keys open others.
 func passable(err error) bool { return Unreadable(err) || errors.Is(err, ErrKey) }
 
-// Scan calls f for each text of a stream behind a place, in order, and returns the place of the last one.
-func (s *Streams) Scan(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
-	return s.Each(ctx, stream, from, strictly(f))
-}
-
-func strictly(f func(n int, text []byte) error) func(int, []byte, error) error {
-	return func(n int, text []byte, err error) error {
-		if err == nil {
-			err = f(n, text)
-		}
-		return err
-	}
-}
-
-// Each is Scan that calls f also for each text that is Unreadable, with its error.
+// Each calls f for each text of a stream behind a place, in order, and returns the place of the last one. A text that is
+// Unreadable comes with its error.
 func (s *Streams) Each(
 	ctx context.Context, stream string, from At, f func(n int, text []byte, err error) error,
 ) (At, error) {
@@ -177,15 +164,49 @@ func (s *Streams) each(
 	return s.scanOn(ctx, stream, from, newest, f)
 }
 
-// ScanLately is Scan for a caller that knows that no text behind a place is in a pack; it asks the store for less.
+// ScanLately is Each for a caller that knows that packs hold no text behind a place, except those of a Rewrite. It lists
+// nothing.
 func (s *Streams) ScanLately(
-	ctx context.Context, stream string, from At, f func(n int, text []byte) error,
+	ctx context.Context, stream string, from At, f func(n int, text []byte, err error) error,
 ) (At, error) {
-	newest, err := s.newestBehind(ctx, stream, from)
-	if err != nil {
-		return from, err
+	for {
+		err := s.Last(ctx, stream, from.N)
+		switch {
+		case err == nil:
+			return from, s.still(ctx, stream, from.Gen)
+		case errors.Is(err, share.ErrTaken):
+			from, err = s.scanOn(ctx, stream, from, from.N+1, f)
+		case errors.Is(err, share.ErrMissing): // the store has less, or it is in a pack
+			return s.each(ctx, stream, from, f)
+		}
+		if err != nil {
+			return from, err
+		}
 	}
-	return s.scanOn(ctx, stream, from, newest, strictly(f))
+}
+
+// still returns ErrAnew if a stream has a later generation of packs.
+func (s *Streams) still(ctx context.Context, stream string, gen int) error {
+	_, err := s.Store.Get(ctx, generations(stream), gen+1)
+	switch {
+	case err == nil:
+		return ErrAnew
+	case errors.Is(err, share.ErrMissing):
+		return nil
+	}
+	return err
+}
+
+// CreateLately is CreateNewest behind a place for which ScanLately is right. It lists nothing.
+func (s *Streams) CreateLately(ctx context.Context, stream string, behind At, text []byte) error {
+	err := s.Create(ctx, stream, behind.N+1, text)
+	if err == nil {
+		err = s.still(ctx, stream, behind.Gen)
+	}
+	if err == ErrAnew {
+		err = share.ErrTaken
+	}
+	return err
 }
 
 // ErrLess says that the store has less than it had.

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -35,6 +36,16 @@ func fill(t *testing.T, s *Streams, stream string, from, to int) {
 	for n := from; n <= to; n++ {
 		lethetest.Must(t, s.Create(t.Context(), stream, n, fmt.Append(nil, n)))
 	}
+}
+
+// Scan is Each that ends at the first text that cannot be read.
+func (s *Streams) Scan(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
+	return s.Each(ctx, stream, from, func(n int, text []byte, err error) error {
+		if err == nil {
+			err = f(n, text)
+		}
+		return err
+	})
 }
 
 // texts returns those behind a place.
