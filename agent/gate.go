@@ -64,7 +64,7 @@ func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict
 	if c.State.Works() {
 		return verdict, false, nil
 	}
-	examiner := work.Examiner{Workspace: c.Tools.Workspace, State: c.State, Log: c.Log, Unheard: c.unheard}
+	examiner := work.Examiner{Workspace: c.Tools.Workspace, State: c.State, Log: c.Log, MayAsk: c.mayAsk}
 	examiner.Run = func(command string, most time.Duration) (why string, ran bool, err error) {
 		said, halted, err := c.runCheck(ctx, command, "", most)
 		stopped = halted
@@ -84,18 +84,13 @@ func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict
 	return verdict, stopped, err
 }
 
-// unheard returns why a person cannot be asked, or "". The person "" is anybody who may answer.
-func (c *caller) unheard(person string) string {
+// mayAsk reports whether there is a person to ask: one of this name, or with "" anybody who may answer.
+func (c *caller) mayAsk(person string) bool {
 	room := c.whereToAsk()
-	switch {
-	case room == "":
-		return "there is no room to ask in"
-	case person == "" && len(c.cfg.People) == 0:
-		return "people in config.toml is empty"
-	case person != "" && !c.mayBeAsked(person, room):
-		return fmt.Sprintf("nobody in room %s knows %q", room, person)
+	if person == "" {
+		return room != "" && len(c.cfg.People) > 0
 	}
-	return ""
+	return room != "" && c.mayBeAsked(person, room)
 }
 
 // judge asks the model in one request that has nothing but the question.

@@ -17,7 +17,7 @@ func (s *State) asked(asked event.Asked, from source) error {
 	ref := from.ref()
 	question := Question{
 		Question: ask.question(s.questionID(ref.Hash), ref),
-		Room:     ask.Room, Asked: asked.TS, Ref: ref, Call: asked.Call, Notice: asked.ID, Tool: ask.Tool, Step: ask.Step,
+		Room:     ask.Room, Asked: asked.TS, Ref: ref, Call: asked.Call, Notice: asked.ID, Tool: ask.Tool, Exact: ask.Step,
 	}
 	if ask.Tool != "" {
 		question.Exact = ExactCall(ask.Tool, ask.Args)

@@ -35,10 +35,10 @@ func (s *State) inbound(inbound event.Inbound, from source) error {
 			return err
 		}
 		entry.About, entry.Said = &question.Ref, inbound.Choice
-		if step := question.Step; step != "" && inbound.Choice == Yes {
-			s.pass(step)
-		} else if step != "" {
-			s.pass(Denied + step)
+		if question.OfStep() && inbound.Choice == Yes {
+			s.pass(question.Exact)
+		} else if question.OfStep() {
+			s.pass(Denied + question.Exact)
 		}
 	}
 	if _, err := s.add(entry, from); err != nil {

@@ -22,8 +22,7 @@ type Question struct {
 	Call   string    `json:"call"`            // e12.1: the WAIT, or the call to approve
 	Notice string    `json:"notice"`          // the ID of its Post
 	Tool   string    `json:"tool,omitempty"`  // the tool to approve; "" in a WAIT
-	Exact  string    `json:"exact,omitempty"` // the ExactCall of the call to approve
-	Step   string    `json:"step,omitempty"`  // the digest of the step of a plan that it is about
+	Exact  string    `json:"exact,omitempty"` // the ExactCall of the call to approve, or the digest of a step
 	Began  bool      `json:"began,omitempty"` // the approved call has begun to run
 	Posts  bool      `json:"posts,omitempty"` // its beginning has fixed a line
 
@@ -89,14 +88,8 @@ func (i *Inquiries) Asked(by, exact string) (Question, bool) {
 	return Question{}, false
 }
 
-// AskedOf returns the open question about a step of a plan, by its digest.
-func (i *Inquiries) AskedOf(step string) (Question, bool) {
-	at := slices.IndexFunc(i.Questions, func(q Question) bool { return step != "" && q.Step == step })
-	if at < 0 {
-		return Question{}, false
-	}
-	return i.Questions[at], true
-}
+// OfStep reports whether a question is about a step of a plan.
+func (q Question) OfStep() bool { return q.Tool == "" && q.Exact != "" }
 
 // questionID makes an id of six digits of a hash, which no open question and no approved call has.
 func (i *Inquiries) questionID(h blobs.Hash) (id string) {

@@ -14,6 +14,7 @@ package listen
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"lethe"
@@ -106,6 +107,10 @@ func New(view *part.View, config Config, outbox *part.Outbox, thinker Thinker, w
 	}
 	l.Triggers, l.jobs = wake.NewTriggers(wakes), wake.Jobs{Config: wakes}
 	l.sources = []wake.Source{l.Triggers, l.jobs}
+	isOwn := view.Tools.Workspace == filepath.Join(view.ID.Dir, "workspace") // and no parent's, nor shared
+	if isOwn {
+		l.sources = append(l.sources, wake.Plans{Config: wakes})
+	}
 	if config.Reviews.Self != "" {
 		review := &wake.Review{Config: wakes, Of: config.Reviews, Every: config.ReviewEvery}
 		l.sources = append(l.sources, review)

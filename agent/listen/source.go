@@ -21,7 +21,8 @@ func (l *Listener) wakeView() wake.View {
 	return wake.View{
 		Now: time.Now(), Joined: l.Speaks(), Company: l.Company(), Audience: l.State.Readers, Together: l.State.Together,
 		Fires: l.State.Fires, Wakes: l.State.Wakes, Jobs: l.State.Jobs, // the fold replaces them, and never changes one
-		Files: maps.Clone(l.State.Files), Last: l.State.LastBlob, Wishes: l.Wishes,
+		Files: maps.Clone(l.State.Files), Last: l.State.LastBlob, Wishes: l.Wishes, Busy: l.Busy(),
+		Unread: func() bool { return slices.ContainsFunc(l.Joined(), l.hasUnread) },
 	}
 }
 

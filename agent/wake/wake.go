@@ -35,6 +35,9 @@ type View struct {
 
 	Audience audience.Readers // of the identity
 
+	Busy   bool        // something is owed
+	Unread func() bool // whether its rooms hold lines that it has not heard
+
 	Together func(room, other string) bool // whether the same people read two rooms
 }
 

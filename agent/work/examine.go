@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -39,8 +38,8 @@ type Examiner struct {
 	Run func(command string, most time.Duration) (why string, ran bool, err error)
 	// Judge asks a model that knows nothing of the talk, in one request behind Judging.
 	Judge func(question string) (said string, err error)
-	// Unheard returns why a person cannot be asked, or "". The person "" is anybody who may answer.
-	Unheard func(person string) string
+	// MayAsk reports whether a person can be asked. The person "" is anybody who may answer.
+	MayAsk  func(person string) bool
 	Stopped func() bool // whether a check was cut short; then nothing counts
 
 	Found
@@ -89,7 +88,7 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 		}
 	}
 	for _, question := range e.State.Questions {
-		isOver := question.Step != "" && !slices.Contains(standing, question.Step)
+		isOver := question.OfStep() && !slices.Contains(standing, question.Exact)
 		if isOver && problem == nil {
 			e.Withdrawn = append(e.Withdrawn, question.ID)
 		}
@@ -103,38 +102,30 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 
 // compare finds the checks that plans no longer have, or have otherwise. A step that has passed may go.
 func (e *Examiner) compare(plans []Plan) {
-	const done = "x" // behind the digest of a check that has passed
-	now, was := map[string]string{}, e.State.Checks
+	was, there := e.State.Checks, map[string]bool{}
+	var lost []string
 	for _, plan := range plans {
 		for _, step := range plan.Steps {
 			if !step.Checked() {
 				continue
 			}
-			sum := blake3.Sum256([]byte(step.check))
+			name, sum := plan.Name+"/"+step.number(), blake3.Sum256([]byte(step.check))
 			digest := hex.EncodeToString(sum[:4])
-			if slices.Contains(e.State.Passed, step.Digest) || slices.Contains(e.Passed, step.Digest) {
-				digest += done
+			if there[name] = true; was[name] != "" && was[name] != digest {
+				lost = append(lost, name+" has another check")
 			}
-			number, _, _ := strings.Cut(step.What, " ")
-			now[plan.Name+"/"+number] = digest
+			if slices.Contains(slices.Concat(e.State.Passed, e.Passed), step.Digest) {
+				digest = ""
+			}
+			if digest != was[name] {
+				e.Checks = append(e.Checks, digest+"="+name)
+			}
 		}
 	}
-	var lost []string
-	for name, digest := range was {
-		is := now[name]
-		switch {
-		case is == "" && !strings.HasSuffix(digest, done):
+	for name := range was {
+		if !there[name] {
 			lost = append(lost, name+" and its check are gone")
-		case is != "" && strings.TrimSuffix(is, done) != strings.TrimSuffix(digest, done):
-			lost = append(lost, name+" has another check")
-		}
-		if is == "" {
 			e.Checks = append(e.Checks, "="+name)
-		}
-	}
-	for name, digest := range now {
-		if digest != was[name] {
-			e.Checks = append(e.Checks, digest+"="+name)
 		}
 	}
 	slices.Sort(lost)
@@ -144,7 +135,7 @@ func (e *Examiner) compare(plans []Plan) {
 
 // settle returns the mark that a step gets, and why it is not done although it stands so, or "".
 func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
-	open, asked := e.State.AskedOf(step.Digest)
+	open, asked := e.State.Asked("", step.Digest)
 	passed, denied := slices.Contains(e.State.Passed, step.Digest), slices.Contains(e.State.Passed, mind.Denied+step.Digest)
 	isClaim := step.Mark == "x" && step.Checked()
 	awaited := step.Mark == "?" && (step.Person != "" || asked || passed || denied)
@@ -178,7 +169,7 @@ func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
 		return step.Mark, "", err
 	case ran || tookTooLong:
 		return " ", why, nil
-	case e.Unheard("") != "": // the answer says it
+	case !e.MayAsk(""): // the answer says it
 		return step.Mark, why, nil
 	}
 	reason, _, _ := strings.Cut(why, "\n")
@@ -188,8 +179,8 @@ func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
 
 // ask asks people about a step.
 func (e *Examiner) ask(step Step, text string) (mark, why string) {
-	if why := e.Unheard(step.Person); why != "" {
-		return " ", "its check cannot run: " + why
+	if !e.MayAsk(step.Person) {
+		return " ", "its check cannot run: nobody here is called " + step.Person
 	}
 	if len(e.State.Questions)+len(e.Asks) >= mind.MaxQuestions {
 		return " ", fmt.Sprintf("%d questions are open already, so nobody is asked", mind.MaxQuestions)
@@ -261,11 +252,8 @@ func (e *Examiner) judged(plan Plan, step Step) (question string, err error) {
 		}
 		fmt.Fprintf(&texts, "\nEND %q\n", name)
 	}
-	if texts.Len() == 0 {
-		return "", errors.New("the step names no files")
-	}
-	if texts.Len() > mostJudged {
-		return "", fmt.Errorf("its files have more than %d bytes", mostJudged)
+	if size := texts.Len(); size == 0 || size > mostJudged {
+		return "", fmt.Errorf("its files have %d bytes, and may have 1 to %d", size, mostJudged)
 	}
 	return fmt.Sprintf(judged, plan.Goal, step.What, step.Judge, texts.String()), nil
 }

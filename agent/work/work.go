@@ -11,8 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/zeebo/blake3"
 
@@ -34,6 +36,7 @@ const (
 type Plan struct {
 	Name  string // of the file, without its directory
 	Goal  string
+	Every time.Duration // between two times that the same step is named to the identity; 0 where it never is
 	Steps []Step
 	text  []byte
 }
@@ -47,6 +50,7 @@ type Step struct {
 	Judge  string // what a judge has to see, where that is its check
 	Digest string // of all that its check is about: the step without its mark, and its files; 16 hex digits
 	check  string // as the plan has it
+	after  string // numbers of the steps before it
 	files  string // their names
 	at     int    // where its mark is in the text; the end of a plan has that of the last step
 	isEnd  bool   // it is the end of a plan
@@ -100,6 +104,8 @@ func read(root *os.Root, name string) (Plan, error) {
 			plan.Goal = strings.TrimSpace(goal)
 		} else if check, is := strings.CutPrefix(line, "done when:"); is {
 			end = check
+		} else if every, is := strings.CutPrefix(line, "every:"); is {
+			plan.Every, _ = time.ParseDuration(strings.TrimSpace(every)) // what is no time drives nothing
 		} else if isStep(line) {
 			step := stepOf(line[len("- [x] "):])
 			step.Mark, step.at = line[3:4], at+3
@@ -125,6 +131,27 @@ func read(root *os.Root, name string) (Plan, error) {
 	return plan, nil
 }
 
+// Next returns the step that is next: the first that is open, and waits for no other.
+func (p Plan) Next() (next Step) {
+	open := map[string]bool{}
+	for _, step := range p.Steps {
+		open[step.number()] = step.Mark != "x"
+	}
+	isOpen := func(number string) bool { return open[number] }
+	for _, step := range p.Steps {
+		waits := slices.ContainsFunc(namesIn(step.after), isOpen)
+		if step.Mark == " " && !waits && !step.isEnd {
+			return step
+		}
+	}
+	return next
+}
+
+func (s Step) number() string {
+	number, _, _ := strings.Cut(s.What, " ")
+	return number
+}
+
 func isStep(line string) bool {
 	return len(line) > 6 && line[:3] == "- [" && strings.Contains("x ?>!", line[3:4]) && line[4:6] == "] "
 }
@@ -134,10 +161,12 @@ func stepOf(text string) (step Step) {
 	fields := strings.Split(text, " · ")
 	step.What = fields[0]
 	for _, field := range fields[1:] {
-		key, value, _ := strings.Cut(field, ":")
+		key, value, _ := strings.Cut(strings.Replace(field, "after ", "after:", 1), ":")
 		switch strings.TrimSpace(key) {
 		case "check":
 			step.checkedBy(value)
+		case "after":
+			step.after = value
 		case "files":
 			step.files = value
 		}
