@@ -8,6 +8,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/hook"
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 )
 
@@ -202,6 +203,42 @@ func TestWeakened(t *testing.T) {
 	lethetest.Must(t, os.Remove(plan))
 	equal(t, "answer", r.ask("and?"), "and more")
 	r.checked()
+}
+
+// She is asked once, whatever is killed when.
+func TestPersonAskedOverKills(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("it is done"))
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	const looks = "- [x] 1 tell · check: ann looks\n"
+	plan := w.planned(id, looks)
+	w.say("dev", "ann", "work")
+	for _, kind := range []string{"inbound", "reply", "posted"} {
+		w.dies(id, kind, 1)
+	}
+	r := w.run(id)
+	r.settled()
+	w.has(id, 1, "asked")
+	equal(t, "open", len(w.fold(id).Questions), 1)
+	equal(t, "plan", w.read(plan), strings.Replace(looks, "[x]", "[?]", 1))
+	r.checked()
+}
+
+// A /stop ends the check of a step: the plan stays as it is, and nobody is asked.
+func TestStepStopped(t *testing.T) {
+	t.Parallel()
+	w, id, r := gated(t, hook.Gate{}, "done")
+	const slow = "- [x] 1 wait · check: `touch running; sleep 600`\n- [x] 2 tell · check: ann looks\n"
+	plan := w.planned(id, slow)
+	w.say("dev", "ann", "work")
+	w.shows(id, "the check runs", func(s status.Status) bool { return s.State == status.Acting && s.Tool == "check" })
+	w.say("dev", "ann", "/stop")
+	equal(t, "answer", w.answered("dev", 1), "Stopped.")
+	r.settled()
+	equal(t, "plan", w.read(plan), slow)
+	w.has(id, 0, "asked")
+	r.finish()
 }
 
 // newestSaid is the newest line that an identity has said in room dev.
