@@ -36,7 +36,7 @@ func (m *examined) answer(_ context.Context, q *rehearsal.Request) *rehearsal.An
 	if rehearsal.TaskOf(q.Messages) != "" {
 		return nil
 	}
-	all := fmt.Sprintf("%s", q.Model)
+	all := q.Model
 	text := ""
 	for _, message := range q.Messages {
 		if message.Content != nil {
