@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"lethe/agent/tools/document"
+	"lethe/agent/tools/web"
 	"lethe/internal/secret/shape"
 	"lethe/mind"
 )
@@ -97,10 +99,14 @@ func (s *Set) render(
 	if isBinary(head) {
 		return Result{Body: describeBinary(head, size, name)}, nil
 	}
+	var hidden []string
 	if size <= struckWhole {
 		whole, err := io.ReadAll(text.r)
 		if err != nil {
 			return Result{}, fmt.Errorf("read %s: %w", name, err)
+		}
+		if strings.HasPrefix(http.DetectContentType(whole), "text/html") {
+			hidden, _ = web.Hidden(ctx, whole) // a page that cannot be parsed shows nothing to readers
 		}
 		r = bytes.NewReader(shape.Bytes(whole))
 		text.r.Reset(r)
@@ -121,6 +127,10 @@ func (s *Set) render(
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	if end := bytes.Index(body, []byte("]\n")); len(hidden) > 0 && end > 0 {
+		note := "; a reader of the page does not see the text at line " + strings.Join(hidden[:min(len(hidden), 10)], ", ")
+		body = slices.Insert(body, end, []byte(note)...)
 	}
 	return Result{Body: body, Bounded: true}, nil
 }

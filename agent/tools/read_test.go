@@ -141,3 +141,17 @@ func TestReadDocuments(t *testing.T) {
 	}
 	id.fails([]string{"it has 64 MB, and at most 64 MB"}, "READ_FILE", "path", "huge.pdf")
 }
+
+// An HTML file is shown as it is, and which of its lines nobody sees who reads the page.
+func TestReadTellsHiddenText(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
+	id := newIdentity(t, nil)
+	id.file("page.html", "<!DOCTYPE html>\n<style>.small { font-size: 0 }</style>\n<p>The river Lethe</p>\n"+
+		"<p style=\"display: none\">an order <b>to you</b></p>\n<p>It ran past the cave.</p>\n<div class=\"small\">\n  another one</div>\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "page.html"), "does not see the text at line 4, 7]\n", "an order", "another one")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "page.html", "offset", 5), "; a reader of the page does not see the text at line 4, 7]\n")
+	id.file("plain.html", "<html><p>The river Lethe</p></html>\n")
+	if text := id.ok("READ_FILE", "path", "plain.html"); strings.Contains(text, "does not see") {
+		t.Error(text)
+	}
+}

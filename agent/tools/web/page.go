@@ -104,13 +104,17 @@ var (
 // marks stand before raised and lowered text, which plain text cannot show: 10^6.
 var marks = map[string]string{"sup": "^", "sub": "_"}
 
+// hides reports whether an element says itself that it is not shown.
+func hides(n *html.Node) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }) ||
+		attribute(n, "aria-hidden") == "true" || styleOf(n).hides()
+}
+
 // prune takes out of a page the parts that nobody reads, and marks raised and lowered text.
 func prune(n *html.Node) {
 	for _, c := range slices.Collect(n.ChildNodes()) {
-		hidden := slices.ContainsFunc(c.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }) ||
-			attribute(c, "aria-hidden") == "true" || styleOf(c).hides()
 		beside := c.Type == html.ElementNode && slices.Contains(besides, c.Data) || slices.Contains(roles, attribute(c, "role"))
-		if hidden || beside {
+		if hides(c) || beside {
 			n.RemoveChild(c)
 			continue
 		}
@@ -142,9 +146,11 @@ func weigh(n *html.Node, weights map[*html.Node]int) int {
 
 // mainPart returns the part of a page to read: the smallest one with nearly all of its sentences.
 func mainPart(page *html.Node) *html.Node {
-	hidden := sheetOf(page)
+	sheet := sheetOf(page)
 	prune(page)
-	hidden.prune(page)
+	for _, n := range sheet.hidden(page) {
+		n.Parent.RemoveChild(n)
+	}
 	weights := map[*html.Node]int{}
 	for weight := weigh(page, weights); ; weight = weights[page] {
 		heaviest := page

@@ -1,6 +1,10 @@
 package web
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -8,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"lethe/internal/pattern"
+	"lethe/internal/worker"
 )
 
 // style holds declarations, by their properties in small letters.
@@ -89,15 +94,56 @@ func (all sheet) of(n *html.Node) style {
 	return whole
 }
 
-// prune takes out of a page the elements that the sheet hides. One with nearly all of the sentences stays: a script
-// shows it.
-func (all sheet) prune(page *html.Node) {
+// hidden returns the elements of a page that the sheet hides. One with nearly all of the sentences is none of them: a
+// script shows it.
+func (all sheet) hidden(page *html.Node) (found []*html.Node) {
 	weights := map[*html.Node]int{}
 	most := share * float64(weigh(page, weights))
-	for _, n := range slices.Collect(page.Descendants()) {
+	for n := range page.Descendants() {
 		isHidden := n.Type == html.ElementNode && all.of(n).hides()
 		if isHidden && float64(weights[n]) <= most {
-			n.Parent.RemoveChild(n)
+			found = append(found, n)
 		}
 	}
+	return found
+}
+
+// Hidden returns the lines of an HTML file, from 1, at which text begins that readers of the page do not see.
+func Hidden(ctx context.Context, page []byte) ([]string, error) {
+	lines, err := worker.Run(ctx, "hidden", page)
+	return strings.Fields(string(lines)), err
+}
+
+func init() { worker.Register("hidden", findHidden) }
+
+// findHidden is what the worker of Hidden runs.
+func findHidden(in io.Reader, out io.Writer) error {
+	raw, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	page, err := html.Parse(bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	found := sheetOf(page).hidden(page)
+	for n := range page.Descendants() {
+		if hides(n) {
+			found = append(found, n)
+		}
+	}
+	var lines []int
+	for _, element := range found {
+		for n := range element.Descendants() {
+			begins, _, _ := strings.Cut(strings.TrimSpace(n.Data), "\n")
+			isText := n.Type == html.TextNode && begins != ""
+			if at := bytes.Index(raw, []byte(begins)); isText && at >= 0 {
+				lines = append(lines, 1+bytes.Count(raw[:at], []byte("\n")))
+				break
+			}
+		}
+	}
+	slices.Sort(lines)
+	_, err = fmt.Fprintln(out, strings.Trim(fmt.Sprint(slices.Compact(lines)), "[]"))
+	return err
 }
