@@ -113,13 +113,18 @@ const softHyphen = '\u00ad'
 // clean leaves out control characters, places where a word may be cut, and what is no UTF-8, and spells ligatures out,
 // as people search for the words.
 func clean(s string) string {
-	return ligatures.Replace(strings.Map(func(r rune) rune {
+	s = strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || r == softHyphen || unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
 		}
 		return r
-	}, s))
+	}, s)
+	for i, spelt := range ligatures {
+		s = strings.ReplaceAll(s, string(rune('ﬀ'+i)), spelt)
+	}
+	return s
 }
 
-// ligatures stand in PDF files as a font has them, in those of Chromium 156 for one.
-var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
+// ligatures are the letters of U+FB00 to U+FB06. They stand in PDF files as a font has them, in those of Chromium 156 for
+// one.
+var ligatures = [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}

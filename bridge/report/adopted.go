@@ -1,0 +1,65 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"lethe/agent/adopt"
+	"lethe/agent/home"
+	"lethe/life"
+	"lethe/life/event"
+)
+
+// Adopted is what an identity has adopted from an agent. What bears no date is left out.
+type Adopted struct {
+	Title             string
+	Sessions, Entries int
+	From, To          time.Time // days
+	Path              string    // draws the sessions that began on each day as a line up, in a square of 100 by 100
+}
+
+// AdoptedBy returns what an identity has adopted, by agents.
+func AdoptedBy(id home.Identity) (all []*Adopted, err error) {
+	agents, seen := map[string]*Adopted{}, map[[2]string]bool{}
+	days := map[string]map[time.Time]int{} // of the sessions of each agent
+	err = life.Scan(id.LIFE(), func(line life.Event, _ int64) error {
+		part, ok := event.As[event.Adopted](line)
+		if !ok || part.Relevance > 0 || part.From.IsZero() {
+			return nil
+		}
+		day, of := part.From.UTC().Truncate(24*time.Hour), agents[part.Agent]
+		if of == nil {
+			of = &Adopted{Title: part.Agent}
+			if known := adopt.Find(part.Agent); known != nil {
+				of.Title = known.Title
+			}
+			agents[part.Agent], days[part.Agent] = of, map[time.Time]int{}
+		}
+		of.Entries += part.Entries
+		if session := [2]string{part.Agent, part.Session}; !seen[session] {
+			seen[session] = true
+			of.Sessions++
+			days[part.Agent][day]++
+		}
+		return nil
+	})
+	for agent, of := range agents {
+		of.draw(days[agent])
+		all = append(all, of)
+	}
+	slices.SortFunc(all, func(a, b *Adopted) int { return cmp.Compare(a.Title, b.Title) })
+	return all, id.Unread(err)
+}
+
+func (a *Adopted) draw(sessions map[time.Time]int) {
+	days := slices.SortedFunc(maps.Keys(sessions), time.Time.Compare)
+	a.From, a.To = days[0], days[len(days)-1]
+	most := slices.Max(slices.Collect(maps.Values(sessions)))
+	for _, day := range days {
+		x := Hundredths(float64(day.Sub(a.From)), float64(a.To.Sub(a.From)))
+		a.Path += fmt.Sprintf("M%.1f 100V%.1f", x, 100-Hundredths(sessions[day], most))
+	}
+}
