@@ -28,6 +28,7 @@ type mindData struct {
 	Waiting bool // an edit of context.md that the identity has not read yet
 	Saved   bool
 	Opened  bool // a block is
+	Adopted []*report.Adopted
 }
 
 type group struct {
@@ -65,6 +66,9 @@ func mindOf(page *frame, r *http.Request) (content, error) {
 	if p, err := partOf(page, state, "pins"); err == nil {
 		seen, ok := mind.ReadView([]byte(p.File))
 		data.Waiting = ok && !seen.Intact
+	}
+	if len(state.Adopted) > 0 {
+		data.Adopted, err = report.AdoptedBy(page.ID)
 	}
 	open := r.FormValue("open")
 	for _, g := range data.Groups {
@@ -184,6 +188,15 @@ func (d *mindData) show(html *htmlPage) {
 		if len(g.Blocks) > 0 {
 			d.group(html, g)
 		}
+	}
+	for _, a := range d.Adopted {
+		html.put("\n<figure class=\"curve\">")
+		if a.From != a.To {
+			html.put(`<svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"><path d="%s"/></svg>`, a.Path)
+		}
+		html.put(`
+<figcaption class="soft small">Adopted from <bdi>%s</bdi>: entries %d; sessions %d, begun from %s to %s</figcaption></figure>
+`, a.Title, a.Entries, a.Sessions, a.From.Format(time.DateOnly), a.To.Format(time.DateOnly))
 	}
 }
 

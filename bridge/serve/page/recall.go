@@ -242,6 +242,9 @@ func (d *recallData) originals(html *htmlPage) {
 	html.put("<h2>Faded</h2>\n<ol class=\"plain fades\">")
 	for _, m := range d.Matches {
 		html.put(`<li><p><b>%s</b> <span class="soft small">%s`, m.Name, html.time(m.At))
+		if m.Source != "" {
+			html.put(" · from <bdi>%s</bdi>", m.Source)
+		}
 		for _, room := range m.Rooms {
 			html.put(" · room <bdi>%s</bdi>", room)
 		}
