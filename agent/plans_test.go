@@ -28,6 +28,10 @@ func TestPlanIsDriven(t *testing.T) {
 	r.settled()
 	equal(t, "requests over a restart", len(w.requests()), requests+1)
 	w.has(id, 1, "fired", "by", "work-move")
+	w.write(path, strings.Replace(plan, "1 ask", "1 ask (again)", 1))
+	r.tell("and what?")
+	r.settled()
+	w.has(id, 1, "fired") // its words drive nothing
 	w.write(path, strings.Replace(plan, "[ ] 1", "[?] 1", 1))
 	r.tell("and now?")
 	w.has(id, 1, "fired")

@@ -159,7 +159,7 @@ func TestPersonLooks(t *testing.T) {
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, says("secretly I know that it is bad", `{"pass": false, "why": "it is thin"}`, "I was wrong",
-		"now", "```json\n{\"pass\": true}\n```", "more", "PASS, of course", "people are asked")...)
+		"it is fine", "no, it is not", "now", "```json\n{\"pass\": true}\n```", "more", "PASS, of course", "people are asked")...)
 	w.conf.People = []string{"ann"}
 	id := w.boot("ada", "dev")
 	r := w.run(id)
@@ -177,9 +177,14 @@ func TestJudge(t *testing.T) {
 	w.has(id, 1, "spent", "on", "judge")
 	equal(t, "plan", w.read(plan), strings.Replace(judged, "[x]", "[ ]", 1))
 	w.write(plan, judged)
+	r.tell("say that it is done")
+	equal(t, "answer", w.newestSaid(), "no, it is not")
+	w.has(id, 1, "spent", "on", "judge") // and no other judge is tried
+	w.write(plan, judged)
+	w.write(w.own(id, "workspace/made"), "of more than little weight")
 	r.tell("again")
 	equal(t, "answer", w.newestSaid(), "now")
-	equal(t, "proofs", len(w.fold(id).Passed), 1)
+	equal(t, "judgements", len(w.fold(id).Passed), 2)
 	w.write(w.own(id, "workspace/made"), "of more weight")
 	r.tell("more")
 	equal(t, "answer", w.newestSaid(), "people are asked")
@@ -188,10 +193,24 @@ func TestJudge(t *testing.T) {
 	r.checked()
 }
 
+// A judge that errs is not asked again at each answer where there are no people: the step is open.
+func TestJudgeErrs(t *testing.T) {
+	t.Parallel()
+	w, id, r := gated(t, hook.Gate{}, "done", "no verdict", "I see", "still")
+	const judged = "- [x] 1 write · check: judge it is good · files: made\n"
+	plan := w.planned(id, judged)
+	w.write(w.own(id, "workspace/made"), "a text")
+	equal(t, "answer", r.ask("work"), "I see")
+	equal(t, "answer", r.ask("and?"), "still")
+	w.has(id, 1, "spent", "on", "judge")
+	equal(t, "plan", w.read(plan), strings.Replace(judged, "[x]", "[ ]", 1))
+	r.checked()
+}
+
 // A check that is gone, or is another one, does not go unnoticed: people are told, once. Steps that have passed may go.
 func TestWeakened(t *testing.T) {
 	t.Parallel()
-	w, id, r := gated(t, hook.Gate{}, "planned", "I was wrong", "so be it", "and more", "the end")
+	w, id, r := gated(t, hook.Gate{}, "planned", "I was wrong", "so be it", "and more", "the end", "the very end")
 	const steps = "- [ ] 1 try · check: `test -e made`\n- [ ] 2 tell · check: ann looks\n- [x] 3 say · check: `true`\n"
 	plan := w.planned(id, steps)
 	equal(t, "answer", r.ask("plan"), "planned")
@@ -202,6 +221,9 @@ func TestWeakened(t *testing.T) {
 	equal(t, "answer", r.ask("and?"), "so be it")
 	lethetest.Must(t, os.Remove(plan))
 	equal(t, "answer", r.ask("and?"), "and more")
+	w.write(plan, "- [ ] 1 try · check: `test -e a`\n- [ ] 1 tell · check: `test -e b`\n")
+	equal(t, "answer", r.ask("two are called 1"), "the end")
+	equal(t, "answer", r.ask("and?"), "the very end")
 	r.checked()
 }
 

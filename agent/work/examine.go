@@ -109,7 +109,10 @@ func (e *Examiner) compare(plans []Plan) {
 			if !step.Checked() {
 				continue
 			}
-			name, sum := plan.Name+"/"+step.number(), blake3.Sum256([]byte(step.check))
+			name, sum := plan.Name+"/"+step.Number(), blake3.Sum256([]byte(step.check))
+			for there[name] { // two steps have one number
+				name += "'"
+			}
 			digest := hex.EncodeToString(sum[:4])
 			if there[name] = true; was[name] != "" && was[name] != digest {
 				lost = append(lost, name+" has another check")
@@ -147,7 +150,7 @@ func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
 	case denied && awaited:
 		return " ", "", nil
 	case denied:
-		return " ", "people have said no to it as it stands", nil
+		return " ", "people have said no to it as it stands, or a judge", nil
 	case asked && (awaited || step.isEnd):
 		return step.Mark, "", nil
 	case asked:
@@ -162,14 +165,17 @@ func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
 	why, ran, err := e.check(plan, step)
 	if why == "" && err == nil {
 		e.Passed = append(e.Passed, step.Digest)
+	} else if ran && step.Judge != "" { // who is not asked until one says yes
+		e.Passed = append(e.Passed, mind.Denied+step.Digest)
 	}
-	tookTooLong := !time.Now().Before(e.end)
+	tookTooLong, nobody := !time.Now().Before(e.end), !e.MayAsk("")
+	judgeErred := nobody && step.Judge != "" // which is not to be paid for at each answer
 	switch {
 	case why == "" || err != nil:
 		return step.Mark, "", err
-	case ran || tookTooLong:
+	case ran, tookTooLong, judgeErred:
 		return " ", why, nil
-	case !e.MayAsk(""): // the answer says it
+	case nobody: // the answer says it
 		return step.Mark, why, nil
 	}
 	reason, _, _ := strings.Cut(why, "\n")
@@ -246,11 +252,11 @@ func (e *Examiner) judged(plan Plan, step Step) (question string, err error) {
 	defer root.Close()
 	var texts bytes.Buffer
 	for _, name := range namesIn(step.files) {
-		fmt.Fprintf(&texts, "BEGIN %q\n", name)
+		fmt.Fprintf(&texts, "BEGIN %s %q\n", step.Digest, name) // no text has the digest of itself
 		if err := load(root, name, mostJudged, &texts); err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&texts, "\nEND %q\n", name)
+		fmt.Fprintf(&texts, "\nEND %s\n", step.Digest)
 	}
 	if size := texts.Len(); size == 0 || size > mostJudged {
 		return "", fmt.Errorf("its files have %d bytes, and may have 1 to %d", size, mostJudged)

@@ -61,7 +61,16 @@ func (s Step) Checked() bool { return s.Check+s.Person+s.Judge != "" }
 
 // Read returns the plans of a workspace by name, and an error for each that cannot be read. No link leads out of the
 // workspace.
-func Read(workspace string) (plans []Plan, err error) {
+func Read(workspace string) (plans []Plan, err error) { return readAll(workspace, digest) }
+
+// Steps is Read without the digests: it reads no file that a step names.
+func Steps(workspace string) (plans []Plan, err error) {
+	return readAll(workspace, func(*os.Root, string, string) string { return "" })
+}
+
+type digester func(root *os.Root, about, files string) string
+
+func readAll(workspace string, digest digester) (plans []Plan, err error) {
 	root, err := os.OpenRoot(workspace)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -81,7 +90,7 @@ func Read(workspace string) (plans []Plan, err error) {
 		if len(plans) == mostPlans {
 			return plans, errors.Join(err, fmt.Errorf("%s has more than %d plans: move those that are done", Dir, mostPlans))
 		}
-		plan, problem := read(root, file.Name())
+		plan, problem := read(root, file.Name(), digest)
 		if problem != nil {
 			err = errors.Join(err, fmt.Errorf("read plan %s: %w", file.Name(), problem))
 			continue
@@ -91,7 +100,7 @@ func Read(workspace string) (plans []Plan, err error) {
 	return plans, err
 }
 
-func read(root *os.Root, name string) (Plan, error) {
+func read(root *os.Root, name string, digest digester) (Plan, error) {
 	var text bytes.Buffer
 	if err := load(root, path.Join(Dir, name), mostText, &text); err != nil {
 		return Plan{}, err
@@ -135,7 +144,7 @@ func read(root *os.Root, name string) (Plan, error) {
 func (p Plan) Next() (next Step) {
 	open := map[string]bool{}
 	for _, step := range p.Steps {
-		open[step.number()] = step.Mark != "x"
+		open[step.Number()] = open[step.Number()] || step.Mark != "x"
 	}
 	isOpen := func(number string) bool { return open[number] }
 	for _, step := range p.Steps {
@@ -147,7 +156,8 @@ func (p Plan) Next() (next Step) {
 	return next
 }
 
-func (s Step) number() string {
+// Number returns the first word of a step.
+func (s Step) Number() string {
 	number, _, _ := strings.Cut(s.What, " ")
 	return number
 }
@@ -161,14 +171,13 @@ func stepOf(text string) (step Step) {
 	fields := strings.Split(text, " · ")
 	step.What = fields[0]
 	for _, field := range fields[1:] {
-		key, value, _ := strings.Cut(strings.Replace(field, "after ", "after:", 1), ":")
-		switch strings.TrimSpace(key) {
-		case "check":
-			step.checkedBy(value)
-		case "after":
-			step.after = value
-		case "files":
-			step.files = value
+		field = strings.TrimSpace(field)
+		if after, is := strings.CutPrefix(field, "after "); is {
+			step.after = after
+		} else if files, is := strings.CutPrefix(field, "files:"); is {
+			step.files = files
+		} else if check, is := strings.CutPrefix(field, "check:"); is {
+			step.checkedBy(check)
 		}
 	}
 	return step
@@ -178,10 +187,10 @@ func stepOf(text string) (step Step) {
 func (s *Step) checkedBy(value string) {
 	s.check = strings.TrimSpace(value)
 	first, rest, _ := strings.Cut(s.check, " ")
-	isCommand := len(s.check) > 2 && s.check[0] == '`' && s.check[len(s.check)-1] == '`'
+	end := strings.LastIndexByte(s.check, '`')
 	switch {
-	case isCommand:
-		s.Check = s.check[1 : len(s.check)-1]
+	case end > 1 && s.check[0] == '`':
+		s.Check = s.check[1:end]
 	case first == "judge":
 		s.Judge = rest
 	case rest == "looks", strings.HasPrefix(rest, "looks "):
@@ -194,9 +203,9 @@ func digest(root *os.Root, about, files string) string {
 	hash := blake3.New()
 	_, _ = hash.WriteString(about)
 	for _, file := range namesIn(files) {
-		if err := load(root, file, mostFile, hash); err != nil {
-			_, _ = hash.WriteString(err.Error())
-		}
+		one := blake3.New() // so that no bytes pass from one file to the next
+		err := load(root, file, mostFile, one)
+		fmt.Fprintf(hash, "%x %v\n", one.Sum(nil), err)
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16]
 }

@@ -76,6 +76,23 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A command is as it is written, whatever stands behind it, and no byte passes from one file to the next unnoticed.
+func TestChecksAsWritten(t *testing.T) {
+	const text = "- [x] 1 say · check: `grep 'after the' a` passes · after 0 · files: a, b\n- [x] 2 look · check: ann looks after that\n"
+	dir := at(t, map[string]string{"work/blog.md": text, "a": "x", "b": "yz"})
+	p := read(t, dir)
+	lethetest.Equal(t, "command", p.Steps[0].Check, "grep 'after the' a")
+	lethetest.Equal(t, "person", p.Steps[1].Person, "ann")
+	lethetest.Write(t, filepath.Join(dir, "a"), "xy")
+	lethetest.Write(t, filepath.Join(dir, "b"), "z")
+	if read(t, dir).Steps[0].Digest == p.Steps[0].Digest {
+		t.Error("the files changed, and the digest is the same")
+	}
+	if plans, err := work.Steps(dir); err != nil || plans[0].Steps[0].Digest != "" {
+		t.Errorf("the files are read: %+v, %v", plans, err)
+	}
+}
+
 func TestMark(t *testing.T) {
 	dir := at(t, map[string]string{"work/blog.md": strings.ReplaceAll(plan, "\n", "\r\n")})
 	name := filepath.Join(dir, "work/blog.md")
