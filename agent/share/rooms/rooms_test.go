@@ -438,3 +438,25 @@ func TestSaysBehindWhatWasMadeAnew(t *testing.T) {
 		host.holds(t, "dev", "by a\nby b\nlater 0\nlater 1\nlater 2\nat last\nposted\n")
 	}
 }
+
+// A store that has lost an entry which another host has not read: that host does not take its number, nor wait behind
+// the gap for ever, but says so.
+func TestGapIsFound(t *testing.T) {
+	store := memstore.New()
+	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	a.echo(t, "dev", "first\n")
+	a.sync(t)
+	b.sync(t)
+	a.echo(t, "dev", "lost\n")
+	a.sync(t)
+	store.Remove(Stream, 2)
+	a.echo(t, "dev", "later\n")
+	a.sync(t)
+	_, _, err := b.Post(t.Context(), "dev", []byte("posted\n"), chat.Mark{})
+	if !streams.Unreadable(err) {
+		t.Errorf("a line is posted in a gap: %v", err)
+	}
+	if err := b.Pull(t.Context()); !streams.Unreadable(err) {
+		t.Errorf("a gap is not found: %v", err)
+	}
+}

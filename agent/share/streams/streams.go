@@ -173,7 +173,12 @@ func (s *Streams) ScanLately(
 		err := s.Last(ctx, stream, from.N)
 		switch {
 		case err == nil:
-			return from, s.still(ctx, stream, from.Gen)
+			if err = s.noGap(ctx, stream, from.N+1); err == nil {
+				return from, s.still(ctx, stream, from.Gen)
+			}
+			if errors.Is(err, share.ErrTaken) {
+				return s.each(ctx, stream, from, f)
+			}
 		case errors.Is(err, share.ErrTaken):
 			from, err = s.scanOn(ctx, stream, from, from.N+1, f)
 		case errors.Is(err, share.ErrMissing): // the store has less, or it is in a pack
@@ -185,21 +190,33 @@ func (s *Streams) ScanLately(
 	}
 }
 
-// still returns ErrAnew if a stream has a later generation of packs.
-func (s *Streams) still(ctx context.Context, stream string, gen int) error {
-	_, err := s.Store.Get(ctx, generations(stream), gen+1)
+// noGap returns share.ErrTaken if text n, which is not there, has one behind it: the store has lost it.
+func (s *Streams) noGap(ctx context.Context, stream string, n int) error {
+	_, err := s.Store.Get(ctx, stream, n+1)
 	switch {
 	case err == nil:
-		return ErrAnew
+		return share.ErrTaken
 	case errors.Is(err, share.ErrMissing):
 		return nil
 	}
 	return err
 }
 
+// still returns ErrAnew if a stream has a later generation of packs.
+func (s *Streams) still(ctx context.Context, stream string, gen int) error {
+	err := s.noGap(ctx, generations(stream), gen)
+	if errors.Is(err, share.ErrTaken) {
+		err = ErrAnew
+	}
+	return err
+}
+
 // CreateLately is CreateNewest behind a place for which ScanLately is right. It lists nothing.
 func (s *Streams) CreateLately(ctx context.Context, stream string, behind At, text []byte) error {
-	err := s.Create(ctx, stream, behind.N+1, text)
+	err := s.noGap(ctx, stream, behind.N+1)
+	if err == nil {
+		err = s.Create(ctx, stream, behind.N+1, text)
+	}
 	if err == nil {
 		err = s.still(ctx, stream, behind.Gen)
 	}
