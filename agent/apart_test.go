@@ -818,3 +818,31 @@ func TestFirstPrivateAnswer(t *testing.T) {
 	r.finish()
 	equalSlices(t, "answers", w.said("ann"), []string{"well\n\n(Only ann and the owner of this machine can read this.)", "well", "well"})
 }
+
+// The question shows every reader, or there is none.
+func TestConfidedToMany(t *testing.T) {
+	t.Parallel()
+	for _, many := range []int{40, 400} {
+		say := calls("SAY", `{"room":"house","message":"Ann comes at ten."}`)
+		w := newWorld(t, on("join", calls("JOIN", `{"room":"house"}`)), on("tell them", say), always("well"))
+		names := []string{"ann"}
+		for n := range many {
+			names = append(names, fmt.Sprint("reader", n))
+		}
+		w.readers("house", names...)
+		w.say("house", "reader1", "hello")
+		bot, _ := w.private()
+		r := w.run(bot)
+		for n, order := range []string{"join house", "tell them"} {
+			w.say("ann", "ann", order)
+			w.answered("ann", n+2)
+		}
+		r.settled()
+		isAsked := strings.Contains(w.read(w.path("ann")), "May I call SAY? "+strings.Join(names, ", ")+" may read it.")
+		equal(t, "asked", isAsked, many == 40)
+		r.finish()
+		if many == 400 {
+			contains(t, w.results(bot)[1].text, "you are not in it")
+		}
+	}
+}

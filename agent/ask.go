@@ -84,12 +84,13 @@ func (c *caller) confidence(call *mind.Call) (ask mind.Ask) {
 	}
 	effect, _ := c.Tools.Intent(call.Tool, argsOf(call))
 	post, _ := effect.(tools.Post)
-	isShown := post.Files == "" && len(post.Text) <= 900 // all of it, in the question
+	readers := c.Home.Readers(post.Room).String()
+	isShown := post.Files == "" && len(post.Text+readers) <= 900 // all of it, in the question
 	if !isShown || !slices.Contains(c.Joined(), post.Room) || c.State.MaySay(post.Room) {
 		return ask
 	}
 	args, _ := json.Marshal(map[string]string{"room": post.Room, "message": post.Text}) // cannot fail
-	return mind.Ask{Args: string(args), For: c.State.Readers, Text: c.Home.Readers(post.Room).String() + " may read it."}
+	return mind.Ask{Args: string(args), For: c.State.Readers, Text: readers + " may read it."}
 }
 
 // isConfided reports whether that person has allowed a call, for the same readers.

@@ -107,7 +107,10 @@ func (k Ask) aboutCall(ref Ref) string {
 		return value
 	}
 	all := fmt.Sprintf("May I call %s?", k.Tool)
-	if k.Text != "" { // the hook's reason to ask
+	switch {
+	case len(k.For) > 0: // the readers, all of them
+		all += " " + k.visible(k.Text)
+	case k.Text != "": // the hook's reason to ask
 		all += " " + k.visible(blobs.Gist(k.Text))
 	}
 	var args map[string]json.RawMessage
