@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	lethe = filepath.Join(dir, "lethe")
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", lethe, "lethe/cmd/lethe").CombinedOutput()
+	out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", lethe, "lethe/cmd/lethe").CombinedOutput()
 	code := 1
 	if err == nil {
 		code = m.Run()
