@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -71,10 +72,11 @@ func Steps(workspace string) (plans []Plan, err error) {
 type digester func(root *os.Root, about, files string) string
 
 func readAll(workspace string, digest digester) (plans []Plan, err error) {
-	root, err := os.OpenRoot(workspace)
-	if errors.Is(err, fs.ErrNotExist) {
+	// Most workspaces have no plans, and each turn looks several times.
+	if _, err := os.Lstat(filepath.Join(workspace, Dir)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return nil, err
 	}
