@@ -20,8 +20,9 @@ func TestCallsOfARound(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")
 	}
-	// Of a turn's calls 12 ask who may read the room, before anything is heard or said.
-	most := map[string]float64{"syncs round": 9, "syncs turn": 8.5, "files round": 66, "files turn": 210}
+	// Of a turn's calls 12 ask who may read the room, before anything is heard or said. The state that others see is written
+	// at times, so one program makes 202 to 222 of them, as the machine is busy.
+	most := map[string]float64{"syncs round": 9, "syncs turn": 8.5, "files round": 66, "files turn": 240}
 	r, err := bench.Run(t.Context(), bench.Options{Home: filepath.Join(t.TempDir(), "home"), Program: lethe,
 		Only: []string{"calls"}, Say: func(string) {}})
 	lethetest.Must(t, err)
