@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
@@ -54,13 +55,13 @@ func replaced(was *tools.Version) []part.Body {
 // restoreIfAsked obeys each home.WishRestore, and answers one that fails. After a crash it does so again.
 func (c *caller) restoreIfAsked() error {
 	for _, wish := range c.Wishes {
-		ref, asked := wish.Of(home.WishRestore)
+		of, asked := wish.Of(home.WishRestore)
 		if !asked {
 			continue
 		}
-		failed, err := c.restore(wish.Text(c.ID), ref)
+		failed, err := c.restore(wish.Text(c.ID), of)
 		if err == nil && failed != nil {
-			err = home.Leave(c.ID, home.WishRefused+home.Wish(ref), failed.Error())
+			err = home.Leave(c.ID, home.WishRefused+home.Wish(of), failed.Error())
 		}
 		if err == nil {
 			err = c.Obeyed(wish)
@@ -73,7 +74,8 @@ func (c *caller) restoreIfAsked() error {
 }
 
 // restore brings back an earlier text of a file. LIFE has a note of it before, with the text that is replaced.
-func (c *caller) restore(name, ref string) (failed, err error) {
+func (c *caller) restore(name, of string) (failed, err error) {
+	ref, _, _ := strings.Cut(of, " ")
 	text, failed := c.Store.Find(ref)
 	if failed != nil {
 		return failed, nil

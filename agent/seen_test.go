@@ -281,7 +281,7 @@ func TestRestoreCutShort(t *testing.T) {
 	r.stop()
 	path := filepath.Join(id.Dir, "workspace", "a.md")
 	ref := w.having(id, "call", "kept", "yes")[0].Refs[0].Hash
-	wish, answer := home.WishRestore+home.Wish(ref), home.WishRefused+home.Wish(ref)
+	wish, answer := home.RestoreWish(ref, "a.md")
 	done, refused := 0, 0
 	for step, failed := 0, true; failed; step++ {
 		text := fmt.Sprint("a person's ", step)
@@ -321,8 +321,16 @@ func TestRestoreCutShort(t *testing.T) {
 	if done < 3 || refused < 1 {
 		t.Errorf("%d times done, %d refused", done, refused)
 	}
+	w.write(path, "a person's")
+	for _, name := range []string{"a.md", "b.md"} { // one text for two files
+		wish, _ := home.RestoreWish(ref, name)
+		lethetest.Must(t, home.Leave(id, wish, name))
+	}
 	r = w.run(id)
 	r.ask("hello")
 	r.stop()
 	contains(t, w.prompt(), "A person brings back an earlier text of a.md")
+	if b := w.read(filepath.Join(filepath.Dir(path), "b.md")); w.read(path) != "one" || b != "one" {
+		t.Errorf("the files hold %q and %q", w.read(path), b)
+	}
 }

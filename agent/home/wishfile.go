@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret/shape"
 )
@@ -27,12 +28,19 @@ const (
 	WishBack    Wish = "back "     // to the moment that ends at an offset of LIFE
 	WishFire    Wish = "fire "     // a trigger
 	WishModel   Wish = "model "    // a model's name, its path escaped
-	WishRestore Wish = "restore "  // the short hash of an earlier text of the file whose name stands inside
+	WishRestore Wish = "restore "  // an earlier text of a file: see RestoreWish
 	WishRefused Wish = "refused "  // no wish: it answers a WishRestore, and says inside why
 )
 
 // Of returns the argument of a wish of this kind.
 func (w Wish) Of(kind Wish) (arg string, ok bool) { return strings.CutPrefix(string(w), string(kind)) }
+
+// RestoreWish is the wish for an earlier text, by its short hash, of the file whose name is to stand inside, and what answers
+// it. A hash of that name tells wishes for one text apart.
+func RestoreWish(ref, file string) (wish, answer Wish) {
+	of := Wish(ref + " " + blobs.Sum([]byte(file)).String()[:16])
+	return WishRestore + of, WishRefused + of
+}
 
 // CompactWish is the wish for a compaction, with a person's words, such as "keep the decisions", or without.
 func CompactWish(keep string) Wish {

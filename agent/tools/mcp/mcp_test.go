@@ -258,6 +258,42 @@ func TestPing(t *testing.T) {
 	}
 }
 
+// An argument that a tool's schema does not list is refused, and its right name told; unless the schema leaves more open.
+func TestUnknownArguments(t *testing.T) {
+	const properties = `"type":"object","properties":{"path":{},"dryRun":{}}`
+	for schema, refused := range map[string]bool{
+		"{" + properties + "}":                                        true,
+		"{" + properties + `,"additionalProperties":false}`:           true,
+		"{" + properties + `,"additionalProperties":true}`:            false,
+		"{" + properties + `,"additionalProperties":{"type":"x"}}`:    false,
+		"{" + properties + `,"anyOf":[{"properties":{"dry_run":1}}]}`: false,
+		`{"type":"object","properties":{}}`:                           false,
+		`{"type":"object"}`:                                           false,
+		`null`:                                                        false,
+	} {
+		item := catalogue.Item{Name: "files/rm", Text: "args: " + schema}
+		err := unknown(item, map[string]json.RawMessage{"path": nil, "dry_run": nil})
+		if (err != nil) != refused {
+			t.Errorf("%s: %v", schema, err)
+		}
+		const want = `not called: files/rm takes no argument "dry_run"; its arguments are ["dryRun" "path"]`
+		if refused && err.Error() != want {
+			t.Error(err)
+		}
+		if err := unknown(item, map[string]json.RawMessage{"path": nil}); err != nil {
+			t.Error(err)
+		}
+	}
+	confined(t)
+	s := servers(t, t.TempDir(), map[string]Server{"good": actAs("good")})
+	if got := use(s, "good/crash", `{"txt":"x"}`); got != `error: not called: good/crash takes no argument "txt"; its arguments are ["text"]` {
+		t.Error(got)
+	}
+	if got := use(s, "good/echo", `{"text":"x"}`); got != "you said x" {
+		t.Error(got)
+	}
+}
+
 // Servers hear that people answer by a form and by opening an address.
 func TestDeclared(t *testing.T) {
 	confined(t)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -33,9 +34,12 @@ func (s *server) use(ctx context.Context, life, tool string, args json.RawMessag
 	do := func(l *live) (err error) {
 		named := func(i catalogue.Item) bool { return i.Name == s.name+"/"+tool }
 		items, _ := s.listed()
+		at := slices.IndexFunc(items, named)
 		switch {
-		case slices.ContainsFunc(items, named):
-			answer, err = s.await(ctx, s.begun(ctx, l, life, tool, args))
+		case at >= 0:
+			if err = unknown(items[at], object); err == nil {
+				answer, err = s.await(ctx, s.begun(ctx, l, life, tool, args))
+			}
 		case tool == catalogue.Answering:
 			answer, err = s.answer(ctx, l, life, args)
 		default:
@@ -48,6 +52,31 @@ func (s *server) use(ctx context.Context, life, tool string, args json.RawMessag
 		err = s.with(ctx, do)
 	}
 	return answer, err
+}
+
+// openers are the keys of a schema by which an object may have more members than properties lists, unless they are false.
+var openers = []string{"additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "if", "$ref", "$dynamicRef"}
+
+// unknown refuses arguments that a tool's schema does not list, where it lists all: many servers drop them without a word, and
+// do something else than was meant.
+func unknown(item catalogue.Item, given map[string]json.RawMessage) error {
+	var schema map[string]json.RawMessage
+	var listed map[string]any
+	_, text, _ := strings.Cut(item.Text, " ")
+	_ = json.Unmarshal([]byte(text), &schema) // what is no object, lists nothing
+	_ = json.Unmarshal(schema["properties"], &listed)
+	for _, key := range openers {
+		if schema[key] != nil && string(schema[key]) != "false" {
+			return nil
+		}
+	}
+	names := slices.Sorted(maps.Keys(listed))
+	for name := range given {
+		if len(names) > 0 && !slices.Contains(names, name) {
+			return fmt.Errorf("not called: %s takes no argument %.80q; its arguments are %.80q", item.Name, name, names)
+		}
+	}
+	return nil
 }
 
 // failure tells an error that is about one call from a server that does not work, which is stopped.

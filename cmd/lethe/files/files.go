@@ -36,7 +36,7 @@ func Restore(ctx context.Context, app *cli.App, id home.Identity, name, ref stri
 		err := fmt.Errorf("restore %s of %s: %s is no text that it had: %w", name, id.Name, ref, home.ErrNotFound)
 		return exit.Hint(err, "%s lists them below BEFORE", app.Lethe("files %s %s", id.Name, name))
 	}
-	wish, answer := home.WishRestore+home.Wish(hash), home.WishRefused+home.Wish(hash)
+	wish, answer := home.RestoreWish(hash, name)
 	if err := answer.Drop(id); err != nil { // to a command that was killed
 		return err
 	}
