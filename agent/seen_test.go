@@ -255,14 +255,19 @@ func TestOthersWriteTheSameFile(t *testing.T) {
 	w.answered("dev", 1)
 	r.settled()
 	text := "\n" + w.read(path)
+	besides, err := filepath.Glob(path + ".conflict-*") // the names that results have told the identity
+	lethetest.Must(t, err)
+	for _, beside := range besides {
+		text += "\n" + w.read(beside)
+	}
 	lost := 0
 	for _, line := range lines {
 		if !strings.Contains(text, "\n"+line+"\n") {
 			lost++
 		}
 	}
-	t.Logf("%d writes of others; %d calls, %d edits behind an own one, %d of these repeated; %d lines lost",
-		len(lines), model.calls.Load(), model.consecutive, model.repeated, lost)
+	t.Logf("%d writes of others; %d calls, %d edits behind an own one, %d of these repeated; %d conflicts; %d lines lost",
+		len(lines), model.calls.Load(), model.consecutive, model.repeated, len(besides), lost)
 	if lost > 0 || len(lines) != total {
 		t.Errorf("of %d lines of others %d are lost", len(lines), lost)
 	}

@@ -99,7 +99,7 @@ func TestSwapInFaults(t *testing.T) {
 }
 
 // What others save while a file is exchanged stays: the save that was displaced is put back, and one that came between
-// stays instead.
+// takes its place. A copy of what was displaced lies beside.
 func TestSwapInGivesBack(t *testing.T) {
 	for _, saves := range []int{2, 3, 4} { // looks at the file before each of which somebody saves
 		dir, path := opened(t, "old")
@@ -113,9 +113,60 @@ func TestSwapInGivesBack(t *testing.T) {
 			return is
 		}
 		done, err := SwapIn(dir, "f", []byte("new"), 0o600, mine)
-		if got := mustRead(t, path); done || err != nil || got != last {
-			t.Errorf("%d: %v, %v; the file holds %q, want %q", saves, done, err, got, last)
+		if got := mustRead(t, path); done || got != last {
+			t.Errorf("%d: %v; the file holds %q, want %q", saves, done, got, last)
+		}
+		beside, ok := errors.AsType[Conflict](err)
+		if !ok || mustRead(t, filepath.Join(filepath.Dir(path), beside.Copy)) != "save 1" {
+			t.Errorf("%d: %v; its copy is not what was displaced", saves, err)
 		}
 		noTemp(t, filepath.Dir(path))
+	}
+}
+
+// What somebody makes of the new file, before it is taken back, is not lost, and what had been displaced isn't, either.
+func TestSwapInOverAReader(t *testing.T) {
+	edits := map[string]func(path, text string){
+		"in place":   func(path, text string) { must(t, os.WriteFile(path, []byte(text), 0o600)) },
+		"by rename":  func(path, text string) { must(t, WriteFile(path, []byte(text), 0o600)) },
+		"as we do":   func(path, text string) { swapped(t, path, text) },
+		"not at all": func(string, string) {},
+	}
+	for how, edit := range edits {
+		for _, text := range []string{"new and an edit", "NEW"} {
+			dir, path := opened(t, "old")
+			looks := 0
+			mine := func(fi fs.FileInfo, name string) bool {
+				is := holds(dir, "old")(fi, name)
+				switch looks++; looks {
+				case 1:
+					must(t, WriteFile(path, []byte("a save"), 0o600))
+				case 2:
+					edit(path, text)
+				}
+				return is
+			}
+			want := text
+			if how == "not at all" {
+				want = "a save"
+			}
+			_, err := SwapIn(dir, "f", []byte("new"), 0o600, mine)
+			beside, _ := errors.AsType[Conflict](err)
+			if got := mustRead(t, path); got != want {
+				t.Errorf("%s: the file holds %q, want %q", how, got, want)
+			}
+			if got := mustRead(t, filepath.Join(filepath.Dir(path), beside.Copy)); got != "a save" {
+				t.Errorf("%s: the copy holds %q", how, got)
+			}
+			noTemp(t, filepath.Dir(path))
+		}
+	}
+}
+
+// swapped replaces a file by Swap, whatever it holds.
+func swapped(t *testing.T, path, text string) {
+	t.Helper()
+	if _, err := Swap(path, []byte(text), 0o600, func(fs.FileInfo) bool { return true }); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -147,7 +148,9 @@ func discard(dir directory, f *os.File) {
 // Swap replaces a file that others save too, and loses nothing that they save. It
 // exchanges the new file with the one at path, and calls mine with the displaced
 // one (nil if there was no file). If mine returns false, Swap puts that file back.
-// Swap returns the new file's info, or nil if the other file stayed.
+// Swap returns the new file's info, or nil if the other file stayed. What somebody makes
+// of the new file before it is taken back takes its name again; the file that it takes
+// the place of stays beside it, and a Conflict names it.
 //
 // Power loss may leave the old file or the new one, each whole; SyncDir makes it
 // the new one.
@@ -179,15 +182,59 @@ func swapAt(
 // SwapIn is Swap of a name in an open directory, made durable: a link that takes the directory's place leads nothing
 // elsewhere. mine also gets the displaced file's name in dir. With perm 0 the file gets the mode of any new file, 0644
 // less the umask. done is false if the other file stayed.
+//
+// Where SwapIn puts a save back, somebody may have read the new file meanwhile, and overwrite that save next. So a copy
+// of it stays beside the file, and is the error's Conflict.
 func SwapIn(
 	dir *os.Root, name string, data []byte, perm fs.FileMode, mine func(there fs.FileInfo, name string) bool,
 ) (done bool, err error) {
-	now, err := swapIn(dir, name, data, perm, mine, syncFile)
-	if now == nil || err != nil {
+	var conflict error
+	now, err := swapIn(dir, name, data, perm, func(there fs.FileInfo, at string) bool {
+		isMine := mine(there, at)
+		if !isMine && at != name && there.Mode().IsRegular() {
+			conflict = copyBeside(dir, at, name, there.Mode().Perm())
+		}
+		return isMine
+	}, syncFile)
+	if err == nil {
+		err = conflict
+	}
+	if err != nil || now == nil {
 		return false, err
 	}
 	names, err := dir.Open(".")
 	return true, syncNames(dir.Name(), names, err)
+}
+
+// Conflict is an error: somebody saved a file while it was being replaced. Copy is the name of a file beside it that
+// has what they saved.
+type Conflict struct{ Copy string }
+
+func (c Conflict) Error() string {
+	return "not done: somebody saved it at this moment. A copy of what they saved is " + c.Copy
+}
+
+// conflict returns a name for what somebody saved under another name.
+func conflict(name string) Conflict {
+	return Conflict{fmt.Sprintf("%s.conflict-%08x", name, rand.Uint32())}
+}
+
+// copyBeside copies a file of dir to a name that it returns as a Conflict.
+func copyBeside(dir *os.Root, from, name string, perm fs.FileMode) error {
+	file, err := dir.Open(from)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	beside := conflict(name)
+	err = writeIn(dir, beside.Copy, perm, func(tmp *os.File) error {
+		_, err := io.Copy(tmp, file)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return beside
 }
 
 func swapIn(
@@ -205,7 +252,7 @@ func swapIn(
 			now, err = file.Stat()
 		}
 		if err == nil {
-			done, err = swap(dir, filepath.Base(file.Name()), name, now, mine)
+			done, err = swap(dir, file, name, now, data, mine)
 		}
 		discard(dir, file)
 	}
@@ -218,10 +265,11 @@ func swapIn(
 	return now, nil
 }
 
-// swap exchanges the file tmp, which is ours, with a name.
+// swap exchanges a file, which is ours, with a name.
 func swap(
-	dir *os.Root, tmp, name string, ours fs.FileInfo, mine func(fs.FileInfo, string) bool,
+	dir *os.Root, file *os.File, name string, ours fs.FileInfo, data []byte, mine func(fs.FileInfo, string) bool,
 ) (done bool, err error) {
+	tmp := filepath.Base(file.Name())
 	from, to := filepath.Join(dir.Name(), tmp), filepath.Join(dir.Name(), name)
 	was, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -260,11 +308,29 @@ func swap(
 			return false, err
 		}
 		out, err := dir.Lstat(tmp)
-		if err != nil || os.SameFile(out, put) {
+		if err != nil {
 			return false, err
+		}
+		switch isLast := os.SameFile(out, put); {
+		case isLast && put != ours:
+			beside := conflict(name)
+			to := filepath.Join(dir.Name(), beside.Copy)
+			err := traced(dir.Rename(tmp, beside.Copy), Op{Kind: "rename", Path: from, To: to})
+			if err == nil {
+				err = beside
+			}
+			return false, err
+		case isLast && hasOnly(file, data):
+			return false, nil
 		}
 		put, displaced = displaced, out
 	}
+}
+
+// hasOnly reports whether a file has these bytes alone.
+func hasOnly(file *os.File, data []byte) bool {
+	now, err := io.ReadAll(io.NewSectionReader(file, 0, int64(len(data))+1))
+	return err == nil && bytes.Equal(now, data)
 }
 
 // Piece is a run of bytes that Patch writes.
