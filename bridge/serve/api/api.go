@@ -9,14 +9,19 @@
 package api
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
+	"io"
 	"net/http"
 
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 )
 
-//go:embed openapi.json
+// description is zipped: it is 26 kB less of the program.
+//
+//go:embed openapi.json.gz
 var description []byte
 
 // Routes mounts the resources.
@@ -35,7 +40,9 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	}
 	mux.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonMedia)
-		w.Write(description)
+		if text, err := gzip.NewReader(bytes.NewReader(description)); err == nil {
+			_, _ = io.Copy(w, text) // the client may be gone
+		}
 	})
 }
 

@@ -2,9 +2,11 @@ package api
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"strconv"
@@ -21,17 +23,26 @@ import (
 	"lethe/mind/message"
 )
 
-var update = flag.Bool("update", false, "write openapi.json anew")
+var update = flag.Bool("update", false, "write openapi.json.gz anew")
 
-// openapi.json describes the routes as their types do; go test -run Description -update writes it anew.
+// What is served describes the routes as their types do; go test -run Description -update writes it anew.
 func TestDescription(t *testing.T) {
 	want, err := json.Marshal(describe(routes))
 	lethetest.Must(t, err)
-	want = bytes.ReplaceAll(want, []byte(`,"/api/`), []byte(",\n\"/api/")) // a line for each path
 	if *update {
-		lethetest.Must(t, os.WriteFile("openapi.json", append(want, '\n'), 0o644))
-	} else if !bytes.Equal(bytes.TrimSpace(description), want) {
-		t.Error("openapi.json does not describe the routes: go test ./bridge/serve/api -run Description -update")
+		var zipped bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+		_, _ = w.Write(want)
+		lethetest.Must(t, w.Close())
+		lethetest.Must(t, os.WriteFile("openapi.json.gz", zipped.Bytes(), 0o644))
+		return
+	}
+	r, err := gzip.NewReader(bytes.NewReader(description))
+	lethetest.Must(t, err)
+	got, err := io.ReadAll(r)
+	lethetest.Must(t, err)
+	if !bytes.Equal(got, want) {
+		t.Error("openapi.json.gz does not describe the routes: go test ./bridge/serve/api -run Description -update")
 	}
 }
 
