@@ -38,6 +38,7 @@ type Epoch struct {
 	Last       int64
 	Fades      []Faded    // with which it began
 	Reminded   []Reminder // in the order of events
+	Again      Again      // of the calls that were read
 	Cut        bool       // it began before the lines that were read
 
 	begin int64      // its line in LIFE
@@ -88,7 +89,8 @@ func Epochs(store *blobs.Store, id home.Identity, before int64) (list []*Epoch, 
 	if err != nil || len(lines) == 0 {
 		return nil, 0, id.Unread(err)
 	}
-	told := teller{store: store, now: &Epoch{K: -1}, spans: map[string][2]int{}}
+	told := teller{store: store, now: &Epoch{K: -1}, spans: map[string][2]int{},
+		again: Rereader{Store: store, Made: map[string]int{}}}
 	for _, l := range slices.Backward(lines) {
 		if err := told.read(l); err != nil {
 			return nil, 0, fmt.Errorf("read %s at byte %d: %w", id.LIFE(), l.at, err)
@@ -112,6 +114,7 @@ type teller struct {
 	now    *Epoch            // the last in list
 	fading []Faded           // that no epoch has followed yet
 	spans  map[string][2]int // entries, by the first digits of the original's hash
+	again  Rereader
 }
 
 // digits cuts a hash to the part that each ref shows.
@@ -125,6 +128,7 @@ func (t *teller) read(line placed) error {
 	if err != nil {
 		return err
 	}
+	t.again.Read(line.Event, parsed, &t.now.Again)
 	now, refs := t.now, append(line.Refs, blobs.Ref{}, blobs.Ref{})
 	switch e := parsed.(type) {
 	case event.Fade:

@@ -173,6 +173,10 @@ func showEpoch(html *htmlPage, e *history.Epoch, isNewest bool) {
 		}
 		html.put("</p>")
 	}
+	if a := e.Again; a.Tokens > 0 {
+		html.put("<p>Read again after it was forgotten: %d opened, %d searched, %d calls repeated: %s tokens, %s</p>",
+			a.Opened, a.Searched, a.Repeated, report.Count(a.Tokens), report.Dollars(a.USD))
+	}
 	open := when(isNewest, " open")
 	if n := len(e.Fades); n > 0 {
 		html.put("<details%s><summary><h3>Let go: %d</h3></summary>\n<ul class=\"plain fades\">", open, n)

@@ -11,6 +11,7 @@ import (
 
 	"lethe/agent"
 	"lethe/agent/llm"
+	"lethe/bridge/report/history"
 	"lethe/internal/test/lethetest"
 )
 
@@ -69,6 +70,11 @@ func TestAgain(t *testing.T) {
 	}
 	if last.Tokens < len(log)/5 || last.USD <= 0 {
 		t.Errorf("its cost: %+v", last)
+	}
+	shown, _, err := history.Epochs(s.store, s.id, 0)
+	lethetest.Must(t, err)
+	if n := len(shown); n != len(got) || shown[n-1].Again != last.Again || shown[0].Again != first.Again {
+		t.Errorf("the page shows %+v, and lab %+v", shown[n-1].Again, last.Again)
 	}
 	lethetest.Words(t, got.String(), "opened", fmt.Sprintf("%.4f", last.USD))
 }
