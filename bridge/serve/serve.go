@@ -47,6 +47,8 @@ type Config struct {
 
 	// RunStarted has a process run what people start on the page; nil leaves that to whoever runs identities.
 	RunStarted func() error
+	// Rerun is lethe rerun: what it prints. An error has what it says.
+	Rerun func(ctx context.Context, args ...string) ([]byte, error)
 	// Ready is told where the server listens, and can make login links. May be nil.
 	Ready func(url string, link func() string)
 }
@@ -71,7 +73,7 @@ func Run(ctx context.Context, config Config) (err error) {
 	mux, done := http.NewServeMux(), make(chan struct{})
 	with := &backend.Backend{
 		Home: config.Home, Bridge: hub, Watcher: config.Watcher, User: config.User, Log: config.Log, Done: done,
-		RunStarted: config.RunStarted,
+		RunStarted: config.RunStarted, Rerun: config.Rerun,
 	}
 	notices, err := config.notices(with)
 	if err != nil {

@@ -4,6 +4,7 @@ package backend
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -40,6 +41,8 @@ type Backend struct {
 	Done    <-chan struct{} // closed when the server stops: what streams ends
 	// RunStarted has a process run what people have started; nil leaves that to whoever runs identities.
 	RunStarted func() error
+	// Rerun is lethe rerun: what it prints. An error has what it says.
+	Rerun func(ctx context.Context, args ...string) ([]byte, error)
 
 	streams atomic.Int32 // that are open
 }

@@ -58,6 +58,7 @@ func TestHostileText(t *testing.T) {
 		"now": &nowData{}, "life": &lifeData{}, "forgetting": &forgettingData{}, "mind": &mindData{}, "cost": &costData{},
 		"recall": &recallData{}, "triggers": &triggersData{}, "manage": &manageData{}, "original": &originalData{},
 		"agents": &agentsData{}, "devices": &devicesData{}, "conflict": &conflict{}, "failure": &failure{},
+		"rerun": &rerunData{},
 	}
 	for _, v := range views {
 		if all[v.Name] == nil {

@@ -144,6 +144,7 @@ func (d *manageData) show(html *htmlPage) {
 		`placeholder="another room" title="a-z, 0-9, - and _" pattern="[a-z0-9][a-z0-9_\-]*" maxlength="64" `+
 		`required></label> `+
 		`<button>Fork</button></p></form>
+<p><a href="/agents/%[1]s/rerun">Ask again</a> what it was asked then, with another model or limit.</p>
 <h2>Remove it</h2>
 `, name, html.Typed("label", ""), html.Typed("name", ""), html.Typed("at", ""), html.Typed("room", ""))
 	d.removal(html)

@@ -8,11 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/host"
+	"lethe/agent/llm"
+	"lethe/blobs"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
@@ -23,6 +24,7 @@ type Options struct {
 	At, From, To string // moments
 	Model        string // "" for the one of then
 	Soul         string // a file in place of the soul
+	Limit        int    // tokens of a request; 0 for the one of then
 	Yes          bool   // the price is not asked about
 }
 
@@ -47,8 +49,9 @@ func Run(ctx context.Context, app *cli.App, options Options, who string) error {
 	if err != nil {
 		return err
 	}
+	fitter := &fitter{Store: app.Look.Store, made: map[blobs.Hash][]byte{}}
 	for _, s := range steps {
-		if err := s.prepare(app, id, options); err != nil {
+		if err := s.prepare(app, id, options, fitter); err != nil {
 			return fmt.Errorf("rerun %s: %w", s.Entry, err)
 		}
 	}
@@ -99,24 +102,21 @@ func confirm(app *cli.App, steps []*step, yes bool) error {
 func (r *Report) ask(
 	ctx context.Context, app *cli.App, here *host.Host, id home.Identity, steps []*step, isTurn bool,
 ) error {
-	book, err := budget.ReadBook(app.Look.Home, app.Look.Store, app.Look.Limits, time.Now(), app.Look.Clock())
-	if err != nil {
-		return err
-	}
-	lines := book.Lines(id.Self)
+	wallet := budget.Beside(app.Look.Home, app.Look.Store, id, app.Look.Limits)
 	for _, s := range steps {
-		isUnpriced := s.worst == 0 && !app.Look.Limits.AllowUnpriced
-		if len(lines) > 0 && isUnpriced {
-			return fmt.Errorf("%w: %s", budget.ErrUnpriced, s.request.Model)
-		}
-		if short := budget.Check(lines, budget.Ceil(r.Now)+s.worst); short != nil {
-			return short
-		}
-		reply, err := here.Complete(ctx, s.request)
-		if err != nil {
+		paid := budget.USD(0)
+		s.request.Pay = func(llm.Waste) error {
+			err := wallet.Spend(s.worst, false, app.Look.Clock())
+			if err == nil {
+				paid += s.worst
+			}
 			return err
 		}
-		s.answered(app.Known(), reply.Redacted())
+		reply, err := here.Complete(ctx, s.request)
+		cost := s.answered(app.Known(), reply.Redacted())
+		if err := errors.Join(err, wallet.Spend(cost-paid, true, app.Look.Clock())); err != nil {
+			return err
+		}
 		r.Moments = append(r.Moments, s.Pair)
 		r.Then, r.Now = r.Then+s.Then.USD, r.Now+s.Now.USD
 		if s.Same {

@@ -15,6 +15,7 @@ import (
 	"lethe/agent/prompt"
 	"lethe/blobs"
 	"lethe/cmd/lethe/cli"
+	"lethe/compactor"
 	"lethe/internal/screen"
 	"lethe/life"
 	"lethe/life/event"
@@ -83,8 +84,8 @@ func list(store *blobs.Store, id home.Identity, from home.Then, until int64, isT
 	return steps, err
 }
 
-// prepare renders the request as it was sent, but for another model or soul.
-func (s *step) prepare(app *cli.App, id home.Identity, options Options) error {
+// prepare renders the request as it was sent, but for another model, soul or limit.
+func (s *step) prepare(app *cli.App, id home.Identity, options Options, fitter *fitter) error {
 	then, err := home.At(id, app.Look.Store, home.Moment{Text: s.Entry, End: s.begins})
 	if err != nil {
 		return err
@@ -93,24 +94,34 @@ func (s *step) prepare(app *cli.App, id home.Identity, options Options) error {
 	if state.Stable.Params.Order == mind.OrderTail {
 		return errors.New("with prompt.order = \"tail\" it had MEMORY as it was then, which is not known")
 	}
-	if options.Model+options.Soul != "" {
+	if options.Model+options.Soul != "" || options.Limit > 0 {
 		if err := alter(app.Look.Store, state, options); err != nil {
 			return err
 		}
 	}
+	limit := cmp.Or(options.Limit, app.Look.ContextLimit)
+	limit = prompt.Limit(state, prompt.Bound(app.Known(), state.Stable.Params.Model, limit))
+	if options.Limit > 0 {
+		if err := fitter.fit(state, limit, s.At); err != nil {
+			return err
+		}
+	}
 	s.request = new(prompt.Rendering).Request(state, state.Confided())
-	s.request.Window = prompt.Limit(state, prompt.Bound(app.Known(), s.request.Model, app.Look.ContextLimit))
+	s.request.Window = limit
 	s.tokens = prompt.Estimator(state).Tokens(s.request.Weight())
 	worst, _ := app.Known().Worst(s.request.Model, s.tokens, s.request.MaxTokens, time.Now())
 	s.worst = budget.Ceil(worst)
 	return nil
 }
 
-// alter gives a state another model, soul or both.
+// alter gives a state another model, soul, or the answers of another limit.
 func alter(store *blobs.Store, state *mind.State, options Options) error {
 	was := state.Stable
 	in := mind.Inputs{System: was.System, Tools: []byte(was.Tools), Params: was.Params}
 	in.Params.Model = cmp.Or(options.Model, in.Params.Model)
+	if options.Limit > 0 {
+		in.Params.MaxTokens = compactor.AnswerTokens(in.Params.MaxTokens, options.Limit)
+	}
 	if options.Soul != "" {
 		born, err := store.Find(state.Self)
 		if err != nil {
@@ -132,13 +143,15 @@ func alter(store *blobs.Store, state *mind.State, options Options) error {
 	return nil
 }
 
-// answered puts the answer of now beside the one of then.
-func (s *step) answered(known llm.Known, reply llm.Reply) {
+// answered puts the answer of now beside the one of then, and returns the cost with that of attempts before it.
+func (s *step) answered(known llm.Known, reply llm.Reply) budget.USD {
 	now := mind.Answer{Text: reply.Text}
 	for _, c := range reply.Calls {
 		now.Calls = append(now.Calls, mind.RepairCall(c.Name, c.Arguments))
 	}
 	usd, _ := known.Cost(s.request.Model, reply.Usage, time.Now())
-	s.Now = answerOf(s.request.Model, now, reply.Usage, usd)
+	all := budget.Ceil(usd) + s.worst*budget.USD(reply.Waste.Calls+reply.Waste.Unanswered)
+	s.Now = answerOf(s.request.Model, now, reply.Usage, all.Dollars())
 	s.Same = slices.Equal(s.Then.Calls, s.Now.Calls)
+	return all
 }

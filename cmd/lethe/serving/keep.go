@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"lethe/agent/home"
+	"lethe/bridge/report"
 	"lethe/cmd/lethe/cli"
 )
 
@@ -54,4 +56,17 @@ func keepStarted(ctx context.Context, app *cli.App) {
 		case <-time.After(keeperPace):
 		}
 	}
+}
+
+// rerun has a process ask past requests again: beside a server whatever home it is, as the command does.
+func rerun(ctx context.Context, app *cli.App, args []string) ([]byte, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	out, err := exec.CommandContext(ctx, exe, append([]string{"rerun", "--home", app.Home.Dir}, args...)...).Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = report.Invalid("%s", failed.Stderr)
+	}
+	return out, err
 }

@@ -56,6 +56,7 @@ func configOf(app *cli.App) serve.Config {
 		Watcher: chat.NewWatcher(0, log), Parts: parts(app),
 		Notices: app.Settings.Notified(config.ByPush), Transport: app.Settings.Web.Transport(),
 		RunStarted: func() error { return startKeeper(app) },
+		Rerun:      func(ctx context.Context, args ...string) ([]byte, error) { return rerun(ctx, app, args) },
 	}
 }
 
