@@ -6,6 +6,7 @@
 //	go run ./cmd/lab bench --against OLD
 //	go run ./cmd/lab eval locomo DIR
 //	go run ./cmd/lab replay TRACE.jsonl
+//	go run ./cmd/lab tasks FILE --identity NAME --judge MODEL
 //	go run ./cmd/lab vitals
 package main
 
@@ -62,7 +63,8 @@ func (p *program) command() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON")
-	root.AddCommand(p.againCommand(), p.answersCommand(), p.benchCommand(), p.evalCommand(), p.replayCommand(), p.vitalsCommand())
+	root.AddCommand(p.againCommand(), p.answersCommand(), p.benchCommand(), p.evalCommand(), p.replayCommand(),
+		p.tasksCommand(), p.vitalsCommand())
 	return root
 }
 

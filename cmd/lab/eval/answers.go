@@ -48,6 +48,27 @@ func ReadExamination(in io.Reader) (e Examination, err error) {
 	return e, nil
 }
 
+// Convert writes a conversation as an Examination is read.
+func (c Conversation) Convert(out io.Writer) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for _, l := range c.Lines {
+		row := map[string]any{"id": l.ID, "speaker": l.Speaker, "time": l.At, "text": l.Text}
+		if l.Agent {
+			row["agent"] = true
+		}
+		if err := enc.Encode(row); err != nil {
+			return err
+		}
+	}
+	for _, q := range c.Questions {
+		if err := enc.Encode(Answerable{q.Text, q.Answer, q.Evidence, categoryName(q.Category)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (e *Examination) read(raw []byte, ids map[string]bool) error {
 	var row struct {
 		Answerable

@@ -1,11 +1,13 @@
 package eval
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -194,6 +196,18 @@ func TestLadder(t *testing.T) {
 	}
 }
 
+// Numbers and dates count however they are written.
+func TestNumbers(t *testing.T) {
+	for text, want := range map[string]string{
+		"May 7, 2026": "5 7 2026", "the 7th of May 2026": "7 of 5 2026", "2026-05-07": "2026 5 7", "1,500 boats": "1500 boats",
+		"room 007": "room 7", "a 0": "0", "On Sept 21st": "on 9 21", "marching": "marching",
+	} {
+		if got := strings.Join(words(text), " "); got != want {
+			t.Errorf("%q is %q, not %q", text, got, want)
+		}
+	}
+}
+
 // The page shows the file that the tests read, and the words of the prompts.
 func TestAnswersPage(t *testing.T) {
 	page, err := os.ReadFile("../answers.md")
@@ -201,6 +215,32 @@ func TestAnswersPage(t *testing.T) {
 	file, err := os.ReadFile("testdata/answers.jsonl")
 	lethetest.Must(t, err)
 	lethetest.Words(t, string(page), string(file), ask, judgeAsk)
+	lethetest.Words(t, lethetest.Read(t, "../tasks.md"), taskAsk)
+}
+
+// A conversation of LoCoMo that is converted has the same lines and questions.
+func TestConvert(t *testing.T) {
+	talks, err := Load("testdata/talks")
+	lethetest.Must(t, err)
+	for _, talk := range talks {
+		var text bytes.Buffer
+		lethetest.Must(t, talk.Convert(&text))
+		e, err := ReadExamination(&text)
+		lethetest.Must(t, err)
+		if len(e.Talk.Lines) != len(talk.Lines) || len(e.Asked) != len(talk.Questions) || len(e.Asked) == 0 {
+			t.Errorf("%s: %d of %d lines, %d of %d questions", talk.Name, len(e.Talk.Lines), len(talk.Lines), len(e.Asked), len(talk.Questions))
+		}
+		for i, l := range e.Talk.Lines {
+			if l != talk.Lines[i] {
+				t.Errorf("%+v, not %+v", l, talk.Lines[i])
+			}
+		}
+		for i, q := range talk.Questions {
+			if got := e.Asked[i]; got.Question != q.Text || got.Answer != q.Answer || !slices.Equal(got.Evidence, q.Evidence) {
+				t.Errorf("%+v, not %+v", got, q)
+			}
+		}
+	}
 }
 
 // A file that does not say what it should is refused, by its line.
@@ -212,6 +252,18 @@ func TestAnswersRefused(t *testing.T) {
 		"\n":             "no lines",
 	} {
 		_, err := ReadExamination(strings.NewReader(text))
+		lethetest.Words(t, fmt.Sprint(err), want)
+	}
+	const line = `"lines":[{"speaker":"a","text":"b"}]`
+	for text, want := range map[string]string{
+		`{"task":"a","right":"b"}`: "line 1: a task has a name",
+		`{"task":"a",` + line + `,"right":"b"}` + "\n" + `{"task":"a",` + line + `,"right":"b"}`: "line 2: a task has a name",
+		`{"task":"a",` + line + `,"right":"b","files":{"../x":""}}`:                              `line 1: "../x" is no name`,
+		`{"task":"a","lines":[{"speaker":"a"}],"right":"b"}`:                                     "line 1: a line has a speaker",
+		`{"tasks":1}`: "line 1: json: unknown field",
+		"\n":          "no tasks",
+	} {
+		_, err := ReadTasks(strings.NewReader(text))
 		lethetest.Words(t, fmt.Sprint(err), want)
 	}
 }

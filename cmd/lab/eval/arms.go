@@ -140,23 +140,26 @@ func transcript(lines []Line) string {
 
 // Run asks and judges what the file of the directory does not have yet. Beside an error it returns the scores so far.
 func (x *Examiner) Run(ctx context.Context, e Examination) (Scores, error) {
-	answers, p, err := x.run(ctx, e)
-	if p == nil {
+	p, err := x.open()
+	if err != nil {
 		return Scores{}, err
 	}
-	out := e.score(answers, p.cost("play"))
-	out.Spent = p.spent
+	answers, err := x.run(ctx, p, e)
+	out := e.score(answers, Arms(), "full", p.cost("play"))
+	out.Spent, out.Lost = p.spent, p.lost()
 	return out, err
 }
 
-func (x *Examiner) run(ctx context.Context, e Examination) (out []Answer, _ *paid, err error) {
+// open opens the directory.
+func (x *Examiner) open() (*paid, error) {
 	if err := os.MkdirAll(x.Dir, 0o700); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p := &paid{Model: x.Model, known: x.Known, budget: x.Budget, path: filepath.Join(x.Dir, "calls.jsonl"), told: x.Say}
-	if err := p.open(); err != nil {
-		return nil, nil, err
-	}
+	return p, p.open()
+}
+
+func (x *Examiner) run(ctx context.Context, p *paid, e Examination) (out []Answer, err error) {
 	tokens := plainTokens
 	for _, arm := range Arms() {
 		if !slices.Contains(x.Arms, arm) {
@@ -165,7 +168,7 @@ func (x *Examiner) run(ctx context.Context, e Examination) (out []Answer, _ *pai
 		answers, err := x.arm(ctx, p, e, arm, tokens)
 		out = append(out, answers...)
 		if err != nil {
-			return out, p, fmt.Errorf("%s: %w", arm, err)
+			return out, fmt.Errorf("%s: %w", arm, err)
 		}
 		if arm == "lethe" {
 			sum, calls := 0, 0
@@ -175,10 +178,10 @@ func (x *Examiner) run(ctx context.Context, e Examination) (out []Answer, _ *pai
 			tokens = sum / max(1, calls)
 		}
 	}
-	return out, p, nil
+	return out, nil
 }
 
-func (x *Examiner) arm(ctx context.Context, p *paid, e Examination, arm string, tokens int) (out []Answer, err error) {
+func (x *Examiner) arm(ctx context.Context, p *paid, e Examination, arm string, tokens int) ([]Answer, error) {
 	put := func(i int) (Answer, error) { return x.plain(ctx, p, e, arm, tokens, i) }
 	if arm == "lethe" {
 		s, err := x.played(ctx, p, e)
@@ -187,7 +190,17 @@ func (x *Examiner) arm(ctx context.Context, p *paid, e Examination, arm string, 
 		}
 		put = func(i int) (Answer, error) { return x.fork(ctx, p, s, e, i) }
 	}
-	for i, q := range e.Asked {
+	return x.judged(ctx, p, len(e.Asked), put, judgeAsk, func(a Answer) string {
+		q := e.Asked[a.Question]
+		return fmt.Sprintf("Question: %s\nRight answer: %s\nAnswer: %s", q.Question, q.Answer, a.Text)
+	})
+}
+
+// judged has n questions be put, and judges read the brief of each answer behind what they are asked.
+func (x *Examiner) judged(
+	ctx context.Context, p *paid, n int, put func(int) (Answer, error), asked string, brief func(Answer) string,
+) (out []Answer, err error) {
+	for i := range n {
 		answer, err := put(i)
 		if err != nil {
 			return out, err
@@ -196,10 +209,9 @@ func (x *Examiner) arm(ctx context.Context, p *paid, e Examination, arm string, 
 			if n > 0 && i >= secondJudge {
 				break
 			}
-			text := fmt.Sprintf("Question: %s\nRight answer: %s\nAnswer: %s", q.Question, q.Answer, answer.Text)
-			request := x.request(judgeAsk, text)
+			request := x.request(asked, brief(answer))
 			request.Model = judge
-			reply, _, err := p.ask(ctx, request)
+			reply, _, err := p.ask(ctx, key(request), request)
 			if err != nil {
 				return out, err
 			}
@@ -232,7 +244,8 @@ func (x *Examiner) plain(
 	case "bm25":
 		lines = best(lines, q.Question, tokens)
 	}
-	reply, r, err := p.ask(ctx, x.request(transcript(lines), ask+q.Question))
+	request := x.request(transcript(lines), ask+q.Question)
+	reply, r, err := p.ask(ctx, key(request), request)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -274,8 +287,7 @@ func (x *Examiner) played(ctx context.Context, p *paid, e Examination) (*stage, 
 		return nil, err
 	}
 	parts := portions(e.Talk, Small.portion)
-	s.config.Thinking = agent.Thinking{Model: p, DefaultModel: x.Name, Known: x.Known,
-		Params: mind.Params{Endpoint: "examination", Model: x.Name, MaxTokens: answerTokens}}
+	s.config.Thinking = x.thinking(p)
 	s.config.MaxAgentTurns = len(parts) + 1
 	said, err := os.ReadFile(s.room)
 	if err != nil && !os.IsNotExist(err) {
@@ -299,24 +311,47 @@ func (x *Examiner) played(ctx context.Context, p *paid, e Examination) (*stage, 
 	return s, ctx.Err()
 }
 
+func (x *Examiner) thinking(p *paid) agent.Thinking {
+	return agent.Thinking{Model: p, DefaultModel: x.Name, Known: x.Known,
+		Params: mind.Params{Endpoint: "examination", Model: x.Name, MaxTokens: answerTokens}}
+}
+
 // watched is a model that counts what a question costs.
 type watched struct {
 	*paid
 	evidence []string
 	hashes   []string // of originals with evidence
 	mu       sync.Mutex
+	key      string // of what was asked before
+	tells    bool   // the answer is all that was said in its room
 	answer   Answer
 	err      error
 }
 
+// volatile finds what differs in a request that is asked again of another fork of the same life: the fork's name and
+// hash, those of its own texts.
+var volatile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(ask-[0-9]+-[0-9]+|[0-9a-f]{16,64})\b`) })
+
+// next is the key of a request behind those before it. A question that was cut off is put to a new fork, and finds the
+// replies to the same requests.
+func (w *watched) next(q llm.Request) string {
+	text := ""
+	for _, m := range q.Messages {
+		text += m.Role + volatile().ReplaceAllString(m.Content.String(), "#")
+	}
+	return hashOf(w.key, q.Model, text, q.Tools, q.MaxTokens)
+}
+
 func (w *watched) Complete(ctx context.Context, q llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
-	reply, r, err := w.ask(ctx, q)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.key = w.next(q)
+	reply, r, err := w.ask(ctx, w.key, q)
 	if err != nil {
 		w.err = errors.Join(w.err, err)
 		return llm.Reply{}, &llm.Error{Kind: llm.Permanent, Model: q.Model, Message: err.Error(), Err: err}
 	}
+	w.key = hashOf(w.key, reply.Text, reply.Calls)
 	eye := reader{evidence: w.evidence}
 	eye.look(q)
 	w.answer.Shown = w.answer.Shown || eye.seen[0].lines > 0
@@ -346,11 +381,7 @@ func (w *watched) isEvidence(hash string) bool {
 // fork puts a question to a fork of the life.
 func (x *Examiner) fork(ctx context.Context, p *paid, s *stage, e Examination, i int) (Answer, error) {
 	q := e.Asked[i]
-	hash := hashOf("lethe", x.Name, e.Talk.Lines, q)
-	if r := p.rows[hash]; r.Answer != nil {
-		return *r.Answer, nil
-	}
-	w := &watched{paid: p, answer: Answer{Arm: "lethe", Question: i}}
+	w := &watched{paid: p, key: hashOf("lethe", x.Name, e.Talk.Lines, q), answer: Answer{Arm: "lethe", Question: i}}
 	for _, l := range e.Talk.Lines {
 		if slices.Contains(q.Evidence, l.ID) {
 			w.evidence = append(w.evidence, l.Text)
@@ -366,37 +397,64 @@ func (x *Examiner) fork(ctx context.Context, p *paid, s *stage, e Examination, i
 			w.hashes = append(w.hashes, hash.String())
 		}
 	}
-	then, err := home.At(s.id, s.store, home.Moment{Text: "now"})
-	if err == nil {
-		err = s.putTo(ctx, then, fmt.Sprintf("ask-%d-%d", i, time.Now().UnixNano()), w, ask+q.Question)
-	}
-	if err := errors.Join(w.err, err, ctx.Err()); err != nil {
-		return w.answer, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return w.answer, p.write(row{Hash: hash, Answer: &w.answer})
+	asked := Line{Speaker: "examiner", At: end(e.Talk).Add(time.Hour), Text: ask + q.Question}
+	err := s.put(ctx, w, []Line{asked})
+	return w.answer, err
 }
 
-// putTo has a fork with another model hear a question in a room of its own, and answer. The index is up to date before.
-func (s *stage) putTo(ctx context.Context, then home.Then, name string, model agent.Model, question string) error {
-	fork, _, err := home.Fork(s.config.Home, s.store, s.id, then, home.BootOptions{Name: name, Rooms: []string{name}})
+// put has a fork hear lines, one portion behind the answer to the one before, unless the answer is known.
+func (s *stage) put(ctx context.Context, w *watched, portions ...[]Line) error {
+	whole := w.key
+	if r := w.rows[whole]; r.Answer != nil {
+		w.answer = *r.Answer
+		return nil
+	}
+	then, err := home.At(s.id, s.store, home.Moment{Text: "now"})
 	if err != nil {
 		return err
+	}
+	then.At = portions[0][0].At // which its first note tells
+	name := fmt.Sprintf("ask-%d-%d", w.answer.Question, time.Now().UnixNano())
+	said, err := s.putTo(ctx, then, name, w, portions)
+	if err := errors.Join(w.err, err, ctx.Err()); err != nil {
+		return err
+	}
+	if w.tells {
+		w.answer.Text = said
+	}
+	w.paid.mu.Lock()
+	defer w.paid.mu.Unlock()
+	return w.write(row{Hash: whole, Answer: &w.answer})
+}
+
+// putTo has a fork with another model hear lines in a room of its own, and answer. The index is up to date before.
+func (s *stage) putTo(
+	ctx context.Context, then home.Then, name string, model agent.Model, portions [][]Line,
+) (said string, err error) {
+	fork, _, err := home.Fork(s.config.Home, s.store, s.id, then, home.BootOptions{Name: name, Rooms: []string{name}})
+	if err != nil {
+		return "", err
 	}
 	defer os.RemoveAll(fork.Dir)
 	state, err := home.Fold(fork, s.store)
 	if err != nil {
-		return err
+		return "", err
 	}
 	owns := func(b blobs.Blob) bool { return state.Owns(b) }
 	if _, err := recall.Open(fork.RecallPath(), owns, s.config.Log).Sync(ctx, s.store, fork.LIFE()); err != nil {
-		return err
+		return "", err
+	}
+	for name, text := range s.files {
+		if err := os.WriteFile(filepath.Join(fork.Dir, "workspace", name), []byte(text), 0o600); err != nil {
+			return "", err
+		}
 	}
 	exam := *s
 	exam.id, exam.room = fork, chat.Path(s.config.Home.Dir, name)
 	exam.config.Model = model
 	exam.config.ContextLimit *= 2 // nothing more is forgotten while it reads
 	exam.config.Recall = agent.Recall{HintTime: patience}
-	return exam.live(ctx, []Line{{Speaker: "examiner", At: then.At.Add(time.Hour), Text: question}})
+	err = exam.live(ctx, portions...)
+	text, _ := os.ReadFile(exam.room)
+	return string(text), err
 }

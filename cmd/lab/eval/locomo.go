@@ -35,7 +35,8 @@ type Line struct {
 // Question asks for something that was said.
 type Question struct {
 	Text     string
-	Category int      // 1 to 5
+	Answer   string
+	Category int      // 1 to 5; of 5, the lines do not say the answer
 	Evidence []string // ids of lines, each in the conversation
 }
 
@@ -144,6 +145,7 @@ var lineID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`D
 func (c *Conversation) parseQuestions(raw json.RawMessage) error {
 	var list []struct {
 		Question string
+		Answer   any
 		Evidence any
 		Category int
 	}
@@ -159,6 +161,9 @@ func (c *Conversation) parseQuestions(raw json.RawMessage) error {
 	}
 	for _, q := range list {
 		found := Question{Text: q.Question, Category: q.Category}
+		if q.Answer != nil && q.Category != 5 {
+			found.Answer = fmt.Sprint(q.Answer) // some are numbers
+		}
 		for _, m := range lineID().FindAllStringSubmatch(fmt.Sprint(q.Evidence), -1) {
 			if id := "D" + m[1] + ":" + m[2]; ids[id] && !slices.Contains(found.Evidence, id) {
 				found.Evidence = append(found.Evidence, id)

@@ -37,7 +37,8 @@ type paid struct {
 
 // row is a line of the file.
 type row struct {
-	Hash    string     `json:"hash"` // of the request, or of the question and how it was asked
+	Hash    string     `json:"hash"`              // of the request, or of the question and how it was asked
+	Lost    budget.USD `json:"lost_usd,omitzero"` // that calls of it which were cut off may have cost
 	Model   string     `json:"model,omitempty"`
 	Part    string     `json:"part,omitempty"`     // play, for what a life costs before its questions
 	Worst   budget.USD `json:"worst_usd,omitzero"` // alone: the call begins
@@ -72,7 +73,8 @@ func (p *paid) open() error {
 // keep counts a row in place of the one with its hash.
 func (p *paid) keep(r row) {
 	if r.Answer == nil { // the costs of an answer are in the rows of its calls
-		p.spent += r.USD + r.Worst - p.rows[r.Hash].Worst
+		was := p.rows[r.Hash]
+		p.spent += r.USD + r.Worst + r.Lost - was.USD - was.Worst - was.Lost
 	}
 	p.rows[r.Hash] = r
 }
@@ -95,11 +97,15 @@ func hashOf(of ...any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(raw))
 }
 
+// key is the hash of a request.
+func key(q llm.Request) string {
+	return hashOf(q.Model, q.Messages, q.Tools, q.MaxTokens, q.Thinking, q.Effort)
+}
+
 // begin returns the row of a request, or notes that its call begins.
-func (p *paid) begin(q llm.Request) (r row, err error) {
+func (p *paid) begin(hash string, q llm.Request) (r row, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	hash := hashOf(q.Model, q.Messages, q.Tools, q.MaxTokens, q.Thinking, q.Effort)
 	if r = p.rows[hash]; r.Reply != nil {
 		return r, nil
 	}
@@ -107,18 +113,17 @@ func (p *paid) begin(q llm.Request) (r row, err error) {
 	if !priced {
 		return r, fmt.Errorf("%w: %s", budget.ErrUnpriced, q.Model)
 	}
-	again := r.Worst // of a call that was cut off
 	worst := budget.Ceil(dollars)
 	if p.spent+worst > p.budget {
 		return r, ErrBudget
 	}
-	r = row{Hash: hash, Model: q.Model, Part: p.part, Worst: worst + again}
+	r = row{Hash: hash, Model: q.Model, Part: p.part, Worst: worst, Lost: r.Lost + r.Worst}
 	return r, p.write(r)
 }
 
 // Complete returns the reply of the file, or asks.
 func (p *paid) Complete(ctx context.Context, q llm.Request, show func(llm.Delta)) (llm.Reply, error) {
-	reply, _, err := p.ask(ctx, q)
+	reply, _, err := p.ask(ctx, key(q), q)
 	if err != nil {
 		var known *llm.Error
 		if !errors.As(err, &known) {
@@ -132,8 +137,8 @@ func (p *paid) Complete(ctx context.Context, q llm.Request, show func(llm.Delta)
 	return reply, nil
 }
 
-func (p *paid) ask(ctx context.Context, q llm.Request) (llm.Reply, row, error) {
-	r, err := p.begin(q)
+func (p *paid) ask(ctx context.Context, hash string, q llm.Request) (llm.Reply, row, error) {
+	r, err := p.begin(hash, q)
 	if err != nil {
 		return llm.Reply{}, r, err
 	}
@@ -150,7 +155,7 @@ func (p *paid) ask(ctx context.Context, q llm.Request) (llm.Reply, row, error) {
 	defer p.mu.Unlock()
 	lost := r.Worst * budget.USD(reply.Waste.Calls+reply.Waste.Unanswered) // attempts before it
 	dollars, _ := p.known.Cost(q.Model, reply.Usage, time.Now())
-	done := row{Hash: r.Hash, Model: q.Model, Part: r.Part, Reply: &reply, Seconds: time.Since(began).Seconds()}
+	done := row{Hash: r.Hash, Lost: r.Lost, Model: q.Model, Part: r.Part, Reply: &reply, Seconds: time.Since(began).Seconds()}
 	done.USD = budget.Ceil(dollars) + lost
 	if err := p.write(done); err != nil {
 		return reply, done, err
@@ -159,14 +164,24 @@ func (p *paid) ask(ctx context.Context, q llm.Request) (llm.Reply, row, error) {
 	return reply, done, nil
 }
 
-// cost is what the calls of a part have cost, or may have.
+// cost is what the calls of a part have cost.
 func (p *paid) cost(part string) (sum budget.USD) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.rows {
 		if r.Part == part && r.Answer == nil {
-			sum += r.USD + r.Worst
+			sum += r.USD
 		}
+	}
+	return sum
+}
+
+// lost is what calls that were cut off may have cost.
+func (p *paid) lost() (sum budget.USD) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.rows {
+		sum += r.Worst + r.Lost
 	}
 	return sum
 }

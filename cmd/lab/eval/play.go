@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -87,8 +88,9 @@ type stage struct {
 	id      home.Identity
 	config  agent.Config
 	watcher *chat.Watcher
-	room    string // path of the room's file
-	forks   int    // that were asked
+	room    string            // path of the room's file
+	forks   int               // that were asked
+	files   map[string]string // of each fork's workspace
 }
 
 // newStage boots an identity that hears one room, or finds it.
@@ -108,6 +110,10 @@ func newStage(dir string, limit int) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return stageOf(h, store, id, limit), nil
+}
+
+func stageOf(h home.Home, store *blobs.Store, id home.Identity, limit int) *stage {
 	s := &stage{store: store, id: id, watcher: chat.NewWatcher(50*time.Millisecond, nil), room: chat.Path(h.Dir, room)}
 	s.config = agent.Config{
 		Home: h, Store: store, Watcher: s.watcher, Log: slog.New(slog.DiscardHandler),
@@ -119,11 +125,14 @@ func newStage(dir string, limit int) (*stage, error) {
 		Limits:  agent.Limits{ContextLimit: limit},
 		Calling: agent.Calling{Tools: tools.Config{Bash: tools.BashOff}},
 	}
-	return s, nil
+	return s
 }
 
 // live runs the identity while it hears lines, some at once.
 func (s *stage) live(ctx context.Context, portions ...[]Line) error {
+	if err := os.Remove(filepath.Join(s.id.Dir, "status.json")); err != nil && !os.IsNotExist(err) { // of a run that was killed
+		return err
+	}
 	a, err := agent.Open(s.id, s.config)
 	if err != nil {
 		return err

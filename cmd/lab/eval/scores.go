@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"math/rand/v2"
@@ -18,7 +19,9 @@ import (
 type Scores struct {
 	Answers []Answer   `json:"answers"`
 	Arms    []Score    `json:"arms"`
-	Spent   budget.USD `json:"spent_usd"` // by all runs, with the judges and what calls that were cut off may cost
+	Spent   budget.USD `json:"spent_usd"` // by all runs, with the judges and Lost
+	Lost    budget.USD `json:"lost_usd"`  // what calls that were cut off may have cost
+	tasks   []string   // by the number of the question; nil of an examination
 }
 
 // Score is what an arm reached.
@@ -31,7 +34,7 @@ type Score struct {
 	Silent     int            `json:"silent"` // right, where there is no answer
 	Exact      int            `json:"exact"`
 	F1         float64        `json:"f1"`
-	Numbers    int            `json:"numbers"`    // answers with all numbers of the right one
+	Numbers    int            `json:"numbers"`    // answers with all numbers and dates of the right one
 	Numbered   int            `json:"numbered"`   // right answers that have a number
 	Agreed     int            `json:"agreed"`     // verdicts of a second judge that are the first one's
 	JudgedTwo  int            `json:"judged_two"` // answers that two judges have read
@@ -41,18 +44,18 @@ type Score struct {
 	Seconds    float64        `json:"seconds"`
 	Calls      int            `json:"calls"`
 	Opened     int            `json:"opened"`
-	Ladder     [4]int         `json:"ladder"`                 // evidence found, shown, opened; answered
-	Against    *[3]float64    `json:"against_full,omitempty"` // difference of accuracy, and its bounds of 95 %
+	Ladder     [4]int         `json:"ladder"`            // evidence found, shown, opened; answered
+	Against    *[3]float64    `json:"against,omitempty"` // full, or the first identity: difference of accuracy, and its bounds of 95 %
 	Kinds      map[string]int `json:"right_by_kind"`
 }
 
 // ranks names the steps of Score.Ladder.
 var ranks = []string{"found", "shown", "opened", "answered"}
 
-// score counts answers. played is what the life of Lethe has cost before its questions.
-func (e Examination) score(answers []Answer, played budget.USD) Scores {
+// score counts answers of arms beside those of one. played is what the life of Lethe has cost before its questions.
+func (e Examination) score(answers []Answer, arms []string, beside string, played budget.USD) Scores {
 	out := Scores{Answers: answers}
-	for _, arm := range Arms() {
+	for _, arm := range arms {
 		s := Score{Arm: arm, Kinds: map[string]int{}}
 		for _, a := range answers {
 			if a.Arm == arm {
@@ -66,7 +69,7 @@ func (e Examination) score(answers []Answer, played budget.USD) Scores {
 		if arm == "lethe" {
 			s.Played = played
 		}
-		s.Against = against(answers, arm)
+		s.Against = against(answers, arm, beside)
 		out.Arms = append(out.Arms, s)
 	}
 	return out
@@ -114,11 +117,29 @@ func (s *Score) count(q Answerable, a Answer) {
 	}
 }
 
-var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN]+`) })
+// word finds words and numbers: 1,500 is one, and 7th is 7.
+var word = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\d{1,3}(?:,\d{3})+|\d+(?:st|nd|rd|th)\b|[\pL\pN]+`)
+})
 
-// words are the words of an answer that count. Dates count by their numbers and the names of months.
+// months are names of months, as they begin; the month in a date is a number, as 2026-05-07 and May 7, 2026 have it.
+var months = strings.Fields("january february march april may june july august september october november december")
+
+// words are the words of an answer that count.
 func words(text string) []string {
 	all := word().FindAllString(strings.ToLower(text), -1)
+	for i, w := range all {
+		isNumber := strings.Trim(w[:1], "0123456789") == ""
+		if isNumber {
+			w = strings.ReplaceAll(strings.TrimRight(w, "stndrh"), ",", "")
+			all[i] = cmp.Or(strings.TrimLeft(w, "0"), "0")
+		}
+		for n, month := range months {
+			if len(w) >= 3 && strings.HasPrefix(month, w) {
+				all[i] = fmt.Sprint(n + 1)
+			}
+		}
+	}
 	return slices.DeleteFunc(all, func(w string) bool { return w == "a" || w == "an" || w == "the" })
 }
 
@@ -138,9 +159,8 @@ func f1(given, right []string) float64 {
 	return 2 * float64(same) / float64(len(given)+len(right))
 }
 
-// against compares an arm with the full context, by questions that both have answered; nil where there are no such
-// questions.
-func against(answers []Answer, arm string) *[3]float64 {
+// against compares an arm with another one, by questions that both have answered; nil where there are no such questions.
+func against(answers []Answer, arm, beside string) *[3]float64 {
 	right := map[int]float64{}
 	of := func(a Answer) float64 {
 		if a.isRight() {
@@ -149,14 +169,14 @@ func against(answers []Answer, arm string) *[3]float64 {
 		return 0
 	}
 	for _, a := range answers {
-		if a.Arm == "full" {
+		if a.Arm == beside {
 			right[a.Question] = of(a)
 		}
 	}
 	var differences []float64
 	for _, a := range answers {
-		if full, ok := right[a.Question]; ok && a.Arm == arm && arm != "full" {
-			differences = append(differences, of(a)-full)
+		if other, ok := right[a.Question]; ok && a.Arm == arm && arm != beside {
+			differences = append(differences, of(a)-other)
 		}
 	}
 	n := len(differences)
@@ -187,7 +207,7 @@ func (s Scores) rows() [][]string {
 		of := func(n, all int) string { return fmt.Sprintf("%d/%d", n, all) }
 		each, tokens, beside := "–", "–", "–"
 		if a.Right > 0 {
-			each = fmt.Sprintf("%.4f", (a.USD+a.Played).Dollars()/float64(a.Right))
+			each = fmt.Sprintf("%.4f", a.dollars())
 			tokens = fmt.Sprint((a.Usage.Input + a.Usage.Output) / a.Right)
 		}
 		if d := a.Against; d != nil {
@@ -201,6 +221,36 @@ func (s Scores) rows() [][]string {
 			fmt.Sprint(a.Calls), fmt.Sprint(a.Opened),
 			fmt.Sprint(a.Usage.Input), fmt.Sprint(a.Usage.Cached), fmt.Sprint(a.Usage.Written), fmt.Sprint(a.Usage.Output),
 			a.USD.String(), a.Played.String(), each, tokens, fmt.Sprintf("%.0f", a.Seconds)})
+	}
+	if s.tasks == nil {
+		return rows
+	}
+	rows[0][0], rows[0][3] = "identity", "against "+s.Arms[0].Arm+" (95 %)"
+	for i, row := range rows { // what is about questions with one right answer goes
+		rows[i] = slices.Concat(row[:4], row[9:10], row[13:20], row[21:])
+	}
+	return rows
+}
+
+// each are the verdicts and dollars of each task, an identity beside the other, with their head.
+func (s Scores) each() (rows [][]string) {
+	head := []string{"task"}
+	for _, arm := range s.Arms {
+		head = append(head, arm.Arm)
+	}
+	rows = append(rows, head)
+	for i, task := range s.tasks {
+		row := []string{task}
+		for _, arm := range s.Arms {
+			cell := "–"
+			for _, a := range s.Answers {
+				if a.Arm == arm.Arm && a.Question == i {
+					cell = fmt.Sprintf("%s, %d calls, %s USD", cmp.Or(strings.ToLower(strings.Join(a.Verdicts, "/")), "not judged"), a.Calls, a.USD)
+				}
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -216,8 +266,16 @@ func (s Scores) String() string {
 		}
 		fmt.Fprintln(w)
 	}
+	if s.tasks != nil {
+		for _, row := range s.each() {
+			fmt.Fprintln(w, strings.Join(row, "\t"))
+		}
+	}
 	w.Flush()
-	fmt.Fprintf(&b, "spent with playing and judges: %s USD\n", s.Spent)
+	fmt.Fprintf(&b, "spent with playing and judges: %s USD\n", s.Spent-s.Lost)
+	if s.Lost > 0 {
+		fmt.Fprintf(&b, "calls that were cut off may have cost %s USD more\n", s.Lost)
+	}
 	return b.String()
 }
 
@@ -234,13 +292,38 @@ func (s Scores) Page() string {
 		}
 		b.WriteString("</tr>")
 	}
-	b.WriteString("</table><h2>Right answers</h2>")
+	b.WriteString("</table>")
+	if s.tasks != nil {
+		b.WriteString("<h2>Tasks</h2><table>")
+		for _, row := range s.each() {
+			b.WriteString("<tr>")
+			for _, cell := range row {
+				fmt.Fprintf(&b, "<td>%s</td>", html.EscapeString(cell))
+			}
+			b.WriteString("</tr>")
+		}
+		b.WriteString("</table>")
+	}
+	b.WriteString("<h2>Right answers</h2>")
 	var names []string
 	var shares []float64
 	for _, a := range s.Arms {
 		names, shares = append(names, a.Arm), append(shares, mean(a.Right, a.Asked))
 	}
-	bars(&b, names, shares)
+	percent := func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+	bars(&b, names, shares, 1, percent)
+	b.WriteString("<h2>Dollars a right answer</h2>")
+	prices, most := []float64{}, 0.0
+	for _, a := range s.Arms {
+		prices = append(prices, a.dollars())
+		most = max(most, a.dollars())
+	}
+	bars(&b, names, prices, most, func(usd float64) string {
+		if usd == 0 {
+			return "no right answer"
+		}
+		return fmt.Sprintf("%.4f", usd)
+	})
 	for _, a := range s.Arms {
 		if a.Arm == "lethe" {
 			b.WriteString("<h2>Lethe: evidence found, shown, opened; answered</h2>")
@@ -248,19 +331,30 @@ func (s Scores) Page() string {
 			for _, n := range a.Ladder {
 				shares = append(shares, mean(n, a.Asked))
 			}
-			bars(&b, ranks, shares)
+			bars(&b, ranks, shares, 1, percent)
 		}
 	}
 	return b.String() + "\n"
 }
 
-// bars draws shares of 1.
-func bars(b *strings.Builder, names []string, shares []float64) {
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="520" height="%d">`, 26*len(names))
+// dollars is the price of a right answer; 0 without one.
+func (s Score) dollars() float64 {
+	if s.Right == 0 {
+		return 0
+	}
+	return (s.USD + s.Played).Dollars() / float64(s.Right)
+}
+
+// bars draws figures up to most.
+func bars(b *strings.Builder, names []string, figures []float64, most float64, label func(float64) string) {
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="560" height="%d">`, 26*len(names))
 	for i, name := range names {
-		y := 26 * i
+		y, width := 26*i, 0.0
+		if most > 0 {
+			width = 360 * figures[i] / most
+		}
 		fmt.Fprintf(b, `<text x="0" y="%d">%s</text><rect x="80" y="%d" width="%.1f" height="18" fill="#2a78c8"/>`+
-			`<text x="%.1f" y="%d">%.1f %%</text>`, y+14, name, y, 360*shares[i], 86+360*shares[i], y+14, 100*shares[i])
+			`<text x="%.1f" y="%d">%s</text>`, y+14, html.EscapeString(name), y, width, 86+width, y+14, label(figures[i]))
 	}
 	b.WriteString("</svg>")
 }
