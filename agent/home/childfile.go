@@ -54,7 +54,7 @@ func read[T any](id Identity, file string) (*T, error) {
 		err = toml.Unmarshal(text, value)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s of %s: %w", file, id.Name, err)
+		return nil, fmt.Errorf("read %s of %s: %w", filepath.Join(id.Dir, file), id.Name, err)
 	}
 	return value, nil
 }

@@ -66,8 +66,16 @@ func (h Home) Started() (list []Started) {
 func (h Home) Keeper() *flock.Flock { return flock.New(h.startedDir(), flock.SetFlag(os.O_RDONLY)) }
 
 // Kept reports whether a process keeps started identities running.
-func (h Home) Kept() bool {
-	lock := h.Keeper()
+func (h Home) Kept() bool { return taken(h.Keeper()) }
+
+// Hold is the lock of a command that has a started identity stopped for a while: nobody takes it up meanwhile. It is not
+// taken yet.
+func (id Identity) Hold() *flock.Flock { return flock.New(id.Dir, flock.SetFlag(os.O_RDONLY)) }
+
+// Held reports whether a command has the identity stopped for a while.
+func (id Identity) Held() bool { return taken(id.Hold()) }
+
+func taken(lock *flock.Flock) bool {
 	defer lock.Close()
 	free, err := lock.TryRLock()
 	return !free && err == nil

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,6 +99,61 @@ func TestHireBounds(t *testing.T) {
 	if _, err := h.Hire("six", "", home.Hired{Role: "nurse", For: []string{"fay"}}); !errors.Is(err, ErrBound) {
 		t.Errorf("a role without a limit: %v", err)
 	}
+}
+
+// A damaged hired.toml is told by its path, and blocks nobody else: its identity is neither run nor the default one, and
+// counts.
+func TestHiredIsDamaged(t *testing.T) {
+	h, bot := private(t, "")
+	lethetest.Must(t, h.home.Remove(h.store, bot))
+	role(t, h.home, "nurse", "model = \"offline\"\n")
+	hire := func(person string) (home.Identity, error) {
+		return h.Hire("", "", home.Hired{Role: "nurse", For: []string{person}})
+	}
+	ann, err := hire("ann")
+	lethetest.Must(t, err)
+	path := filepath.Join(ann.Dir, "hired.toml")
+	for _, damage := range []string{"role = \"nur", "role = 7\n", "\x00\xff"} {
+		lethetest.Write(t, path, damage)
+		var told lethetest.Log
+		h.log = slog.New(slog.NewTextHandler(&told, nil))
+		ben, err := hire("ben")
+		lethetest.Must(t, err)
+		if said := told.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, path) {
+			t.Errorf("%q is told as %q", damage, said)
+		}
+		for what, err := range map[string]error{
+			"hired again": func() error { _, err := hire("ann"); return err }(),
+			"run":         func() error { _, err := h.config(ann); return err }(),
+		} {
+			if err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		h.settings.Hire.Most = 2
+		if _, err := hire("cleo"); !errors.Is(err, ErrBound) {
+			t.Errorf("it does not count: %v", err)
+		}
+		h.settings.Hire.Most = 0
+		if id, err := Default(h.home, h.settings); err == nil {
+			t.Errorf("the default one is %s", id.Name)
+		}
+		lethetest.Must(t, h.home.Remove(h.store, ben))
+	}
+}
+
+// A life that goes on elsewhere is none of those who are hired here.
+func TestHiredElsewhere(t *testing.T) {
+	h, _ := private(t, "[hire]\nmost = 1\n")
+	role(t, h.home, "nurse", "")
+	ann, err := h.Hire("", "", home.Hired{Role: "nurse", For: []string{"ann"}})
+	lethetest.Must(t, err)
+	hire := func() error { _, err := h.Hire("", "", home.Hired{Role: "nurse", For: []string{"ben"}}); return err }
+	if err := hire(); !errors.Is(err, ErrBound) {
+		t.Errorf("a second one: %v", err)
+	}
+	lethetest.Must(t, ann.MarkMirror(1))
+	lethetest.Must(t, hire())
 }
 
 // A hire for a chat that is cut short at any step is finished by the next line, and makes one life; so do two at once.

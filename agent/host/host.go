@@ -332,7 +332,9 @@ func (h *Host) opener(ids []home.Identity, rooms []string) func(home.Identity) (
 		_, again := seen.LoadOrStore(id.Self, true)
 		a, err := h.OpenAgent(id)
 		isOne := slices.Contains(ids, id)
-		if _, still := id.Started(); err == nil && isOne && h.options.started && !still { // the stop was for a run before
+		_, still := id.Started()
+		isHalted := !still || id.Held() // the stop was for a run before
+		if err == nil && isOne && h.options.started && isHalted {
 			a.Close()
 			return nil, context.Canceled
 		}

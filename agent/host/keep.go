@@ -20,9 +20,9 @@ const restAfter = time.Minute
 
 // Keep runs f, and beside it the identities of a home that people have started (home.Started) or start meanwhile. It
 // returns when f and all identities have ended. An error of f ends them, as ctx does. Each begins with the settings and
-// keys as they are then, without the options that stand in for settings; one that was hired is loaded only while it has
-// something to do. If an identity cannot be run, Keep writes down why, and tries it again when people start it again.
-// While another process keeps them, Keep waits for its end. Log is set.
+// keys as they are then, without the options that stand in for settings, but offline if o says so and it was hired. Then
+// it is loaded only while it has something to do. If an identity cannot be run, Keep writes down why, and tries it again
+// when people start it again. While another process keeps them, Keep waits for its end. Log is set.
 func Keep(ctx context.Context, place home.Home, o Options, f func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -35,16 +35,15 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 	go func() { other <- f(ctx) }() // ends with ctx
 	for alone := false; ; {
 		mine, _ := lock.TryLock()
-		elsewhere := !mine
+		isBusy := false // elsewhere, with one that this process is to take up then
 		for _, started := range place.Started() {
-			_, running := home.Running(started.Identity)
 			isWanted := !runs[started.Self] && started.Failed == ""
 			mayRun := mine && ctx.Err() == nil
 			if !isWanted || !mayRun {
 				continue
 			}
-			if running {
-				elsewhere = true
+			if _, running := home.Running(started.Identity); running || started.Held() {
+				isBusy = true
 				continue
 			}
 			runs[started.Self] = true
@@ -53,11 +52,11 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 				ended <- started.Self
 			}()
 		}
-		if len(runs) == 0 && alone {
+		if len(runs) == 0 && alone && !isBusy {
 			return err
 		}
 		var again <-chan time.Time
-		if elsewhere {
+		if isBusy || !mine {
 			again = time.After(keepPace)
 		}
 		select {
@@ -76,7 +75,9 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 // keep runs a started identity until it is stopped, or writes down why it cannot be run.
 func keep(ctx context.Context, place home.Home, started home.Started, watcher *chat.Watcher, o Options) {
 	var settings config.Settings
-	o.Offline, o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = started.Offline, "", "", "", 0, "", nil
+	hired, _ := started.Hired()
+	o.Offline = started.Offline || o.Offline && hired != nil
+	o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = "", "", "", 0, "", nil
 	o.Standby, o.started = false, true
 	err := config.Read(place.Dir, &settings)
 	if settings.Share.URL == "" { // else the host goes on serving

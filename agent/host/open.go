@@ -334,8 +334,8 @@ func DefaultOf(all []home.Identity, settings config.Settings) (home.Identity, er
 		}
 	}
 	all = slices.DeleteFunc(all, func(id home.Identity) bool {
-		hired, _ := id.Hired()
-		return settings.Reviewer.Is(id) || hired != nil
+		hired, err := id.Hired()
+		return settings.Reviewer.Is(id) || hired != nil || err != nil
 	})
 	switch len(all) {
 	case 0:

@@ -68,16 +68,21 @@ func Start(ctx context.Context, id home.Identity, offline bool, keep func() erro
 	})
 }
 
-// Stop asks an identity to stop, and waits until it has. ran is false where it did not run.
+// Stop asks an identity to stop for good, and waits until it has. ran is false where it did not run.
 func Stop(ctx context.Context, id home.Identity) (ran bool, err error) {
 	if err := id.Unstart(); err != nil { // first: a process that takes the identity up now sees that
 		return false, err
 	}
+	return Halt(ctx, id)
+}
+
+// Halt is Stop for the caller, who has taken id.Hold: who was kept running goes on when that is released.
+func Halt(ctx context.Context, id home.Identity) (ran bool, err error) {
 	pid, ran := home.Running(id)
 	if !ran {
 		return false, nil
 	}
-	if err := home.Ask(id, home.WishStop); err != nil {
+	if err := home.Leave(id, home.WishStop, ""); err != nil {
 		return true, err
 	}
 	late := fmt.Errorf("stop %s: it still runs in process %s", id.Name, pid)

@@ -89,3 +89,63 @@ func TestEraseKilled(t *testing.T) {
 		}
 	}
 }
+
+// TestEraseKilledWhileHired kills lethe erase before or after each of its writes, while a daemon runs the hired life that it
+// erases from, and no other. The life is not fired by that, and answers again each time; the daemon does not end.
+func TestEraseKilledWhileHired(t *testing.T) {
+	lethetest.Unraced(t)
+	home := lethetest.Dir(t)
+	lethetest.Write(t, filepath.Join(home, "roles", "nurse", "SOUL.md"), "You are a nurse.")
+	lethetest.Write(t, filepath.Join(home, "roles", "nurse", "role.toml"), "model = \"offline\"\n")
+	run := func(env []string, args ...string) (string, error) {
+		out, err := bare(t, home, env, args...).CombinedOutput()
+		return string(out), err
+	}
+	must := func(args ...string) {
+		t.Helper()
+		if out, err := run(nil, args...); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	must("hire", "nurse", "--for", "ann")
+	daemon := bare(t, home, nil, "run", "--started")
+	gone := begin(t, daemon)
+	defer func() { end(daemon, gone) }()
+	said := 0
+	answers := func(text string) {
+		t.Helper()
+		must("say", "nurse-ann", "--as", "ann", text)
+		said++
+		lethetest.Eventually(t, "it answers "+text, func() bool {
+			return strings.Count(lethetest.Read(t, filepath.Join(home, "chats", "nurse-ann.md")), "[AGENT:nurse-ann ") >= said
+		})
+	}
+	erase := []string{"erase", "nurse-ann", "vault 7", "--yes"}
+	trace := filepath.Join(t.TempDir(), "trace")
+	answers("the key is in vault 7")
+	if out, err := run([]string{traceTo + "=" + trace}, erase...); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	writes := strings.Count(lethetest.Read(t, trace), "\n")
+	kills := lethetest.Sample(4, 10, 2*writes)
+	lethetest.Tried(t, kills)
+	for i := range kills {
+		answers("the key is in vault 7")
+		moment := fmt.Sprintf("%s:%d", []string{"before", "after"}[i%2], 1+(i*writes/kills+time.Now().YearDay()*7)%writes)
+		if out, err := run([]string{killAt + "=" + moment}, erase...); err == nil {
+			t.Errorf("it was not killed %s:\n%s", moment, out)
+		}
+		started, _ := filepath.Glob(filepath.Join(home, "started", "*"))
+		if len(started) != 1 {
+			t.Errorf("killed %s, it is fired", moment)
+		}
+		answers("killed " + moment)
+	}
+	if out, err := run(nil, erase...); err != nil && !strings.Contains(out, "it stands nowhere") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if left := holding(t, home, "vault 7"); len(left) > 0 {
+		t.Errorf("it is left in %v", left)
+	}
+	answers("and now")
+}

@@ -115,7 +115,7 @@ func readArgument(app *cli.App, request *erase.Request, text string) error {
 // eraseFrom lists the places of a request in a life, and erases them if the flags confirm it.
 func eraseFrom(
 	ctx context.Context, app *cli.App, id home.Identity, request erase.Request, options Options,
-) (err error) {
+) error {
 	found, err := erase.Find(app.Home, app.Look.Store, id, request)
 	if err != nil {
 		return err
@@ -137,9 +137,10 @@ func eraseFrom(
 		}
 		return show(ctx, app, id, found, options, "nothing was changed. The same command with "+again+" erases it for good")
 	}
-	started, isKept := id.Started()
-	if isKept { // else who was hired would be fired
-		defer func() { err = errors.Join(err, id.Start(started.Offline, "")) }()
+	hold := id.Hold() // it goes on when this is released, also by a kill
+	defer hold.Close()
+	if err := hold.Lock(); err != nil {
+		return err
 	}
 	stopped, err := makeReady(ctx, app, id)
 	if err != nil {
@@ -153,7 +154,7 @@ func eraseFrom(
 		return exit.Hint(err, "it is decided, and goes on when %s is next opened", id.Name)
 	}
 	next := "erased. The identity has a note that something was, not what"
-	if stopped && !isKept {
+	if _, isKept := id.Started(); stopped && !isKept {
 		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, app.HowToRun(id, ""))
 	}
 	return show(ctx, app, id, found, options, next)
@@ -167,7 +168,7 @@ func makeReady(ctx context.Context, app *cli.App, id home.Identity) (stopped boo
 		return false, exit.Hint(err, "put [share] back into %s; or remove %s, where the store is gone",
 			config.File(app.Home.Dir), share)
 	}
-	stopped, err = report.Stop(ctx, id)
+	stopped, err = report.Halt(ctx, id)
 	if err != nil {
 		return stopped, err
 	}
