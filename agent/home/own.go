@@ -32,7 +32,7 @@ func Belongs(name string) bool {
 	if dir == "triggers/" {
 		return isTOML && trigger != ""
 	}
-	return name == "LIFE.erased" || slices.Contains(Editable, name)
+	return name == "LIFE.erased" || name == hiredFile || slices.Contains(Editable, name)
 }
 
 // RestoreSoul writes SOUL.md as the boot blob in a store says it.

@@ -6,9 +6,9 @@ import (
 	"lethe/agent/home"
 )
 
-// The work of a hired life, with its limits, goes along to other hosts, and not into archives.
+// The work of a hired life, with its limits, goes along to other hosts, and into archives.
 func TestHiredGoesAlong(t *testing.T) {
-	if !shared("hired.toml") || home.Belongs("hired.toml") {
-		t.Error("hired.toml stays behind, or goes into archives")
+	if !shared("hired.toml") || !home.Belongs("hired.toml") {
+		t.Error("hired.toml stays behind")
 	}
 }

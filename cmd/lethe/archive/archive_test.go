@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -359,11 +360,13 @@ func TestEveryStepOfAnImportFails(t *testing.T) {
 	t.Parallel()
 	a := newWorld(t)
 	ada := a.boot("ada")
+	lethetest.Must(t, ada.SetHired(home.Hired{Role: "nurse", For: []string{"ann"}}))
 	archive := a.export(ada, WriteOptions{Workspace: true})
 	for n, done := 0, false; !done; n += lethetest.Sample(7, 3, 1) {
 		for _, stage := range []durable.Stage{durable.Before, durable.After} {
 			lethetest.Tried(t, 1)
 			b := newWorld(t)
+			b.role("nurse", "tools = [\"SAY\"]\n")
 			left, failed := n, false
 			mended := lethetest.Break(t, b.home.Dir, func(s durable.Stage, _, _ string) error {
 				if left--; s == stage && left < 0 && !failed {
@@ -381,10 +384,13 @@ func TestEveryStepOfAnImportFails(t *testing.T) {
 			lethetest.Must(t, lerr)
 			if len(all) == 1 { // it is whole
 				b.live(all[0], 1)
-				continue
+			} else {
+				b.taken(archive)
+				b.live(b.id("ada"), 1)
 			}
-			b.taken(archive)
-			b.live(b.id("ada"), 1)
+			if work, err := b.id("ada").Hired(); err != nil || work == nil || !slices.Equal(work.With.Tools, []string{"SAY"}) {
+				t.Errorf("step %d: hired as %+v, %v", n, work, err)
+			}
 		}
 	}
 }
@@ -394,6 +400,75 @@ func (w *world) id(name string) home.Identity {
 	id, err := w.home.Find(name)
 	lethetest.Must(w, err)
 	return id
+}
+
+// role writes a role into a home.
+func (w *world) role(name, settings string) {
+	w.Helper()
+	lethetest.Write(w, filepath.Join(w.home.Roles(), name, "SOUL.md"), "You are a "+name+".")
+	lethetest.Write(w, filepath.Join(w.home.Roles(), name, "role.toml"), settings)
+}
+
+// A hired life runs with its role in the home where it goes on, whatever came, or with what came where there is none. Here
+// it is not kept running any more.
+func TestHiredMoves(t *testing.T) {
+	t.Parallel()
+	a, b, ada := worlds(t)
+	came := home.Role{Tools: []string{"BASH", "SAY"}, Model: "dear", Day: 100, Wake: "mentions"}
+	lethetest.Must(t, ada.SetHired(home.Hired{Role: "nurse", For: []string{"ann"}, With: came}))
+	lethetest.Must(t, ada.Start(false, ""))
+	b.role("nurse", "tools = [\"SAY\"]\nday_usd = 2\n")
+	archive := a.export(ada, WriteOptions{})
+	if _, kept := ada.Started(); kept {
+		t.Error("it is kept running where it went away")
+	}
+	c := newWorld(t)
+	came.Model = ""
+	for w, want := range map[*world]home.Role{b: {Tools: []string{"SAY"}, Day: 2}, c: came} {
+		got := w.taken(archive)
+		work, err := got.Identity.Hired()
+		lethetest.Must(t, err)
+		if !reflect.DeepEqual(work, &home.Hired{Role: "nurse", For: []string{"ann"}, With: want}) || got.Roleless != (w == c) {
+			t.Errorf("hired as %+v, roleless: %t", work, got.Roleless)
+		}
+	}
+	a.role("nurse", "")
+	a.taken(b.export(b.id("ada"), WriteOptions{}))
+	if work, err := ada.Hired(); err != nil || !reflect.DeepEqual(work.With, home.Role{}) {
+		t.Errorf("back: %+v, %v", work, err)
+	}
+}
+
+// The work of a hired life is foreign, too.
+func TestHiredIsHostile(t *testing.T) {
+	t.Parallel()
+	a, b, ada := worlds(t)
+	b.role("../other", "model = \"dear\"\n") // beside the roles
+	b.role("bad", "wake = \"never\"\n")
+	for text, refused := range map[string]string{
+		"role = \"nurse\"\n[with]\ntools = [\"NOPE\"]": "there is no tool \"NOPE\"",
+		"role = \"nurse\"\n[with]\nday_usd = -5.0":     "day_usd = -5 is not an amount",
+		"role = \"bad\"": "wake = \"never\" is none of",
+		"role = \"../other\"\n[with]\nmodel = \"dearest\"": "",
+		"role = \"nur": "cannot be read",
+	} {
+		lethetest.Write(t, filepath.Join(ada.Dir, "hired.toml"), text)
+		got, err := b.read(a.export(ada, WriteOptions{Copy: true}), ReadOptions{})
+		if is := refused != "" && refused != "cannot be read"; is != (err != nil) || is && !strings.Contains(err.Error(), refused) {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err != nil {
+			if all, _ := b.home.List(); len(all) > 0 {
+				t.Errorf("%s: %v is left", text, all)
+			}
+			continue
+		}
+		work, err := got.Identity.Hired()
+		if (err != nil) != (refused != "") || err == nil && (!got.Roleless || work.With.Model != "") {
+			t.Errorf("%s: %+v, %v", text, work, err)
+		}
+		lethetest.Must(t, b.home.Remove(b.store, got.Identity))
+	}
 }
 
 // What is not an archive as Write writes it is refused with one line, and nothing is left of it.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/journal"
 	"lethe/blobs"
@@ -39,6 +40,9 @@ type Result struct {
 	Verdict  check.Verdict
 	Mirror   bool // the life goes on elsewhere
 	Known    bool // the life came here with this archive before: nothing was changed
+
+	Hired    *home.Hired // where it comes from; may be nil
+	Roleless bool        // this home has no such role
 }
 
 // ErrImporting says that another process imports into this home, or moves away what nothing refers to.
@@ -122,14 +126,31 @@ func (i *importer) take() (got Result, err error) {
 		return got, err
 	}
 	known := i.lives && i.isRepeated()
-	got = Result{i.Manifest, i.here, verdict, i.mirrored(), known}
+	got = Result{Manifest: i.Manifest, Identity: i.here, Verdict: verdict, Mirror: i.mirrored(), Known: known}
 	if known {
 		return got, nil
 	}
 	if i.lives {
 		return got, fmt.Errorf("%s is here already, and lives here", i.here.Name)
 	}
+	if err := i.rehire(&got); err != nil {
+		return got, err
+	}
 	return got, i.place()
+}
+
+// rehire has a life that was hired run with the role of this home. A hired.toml that cannot be read stays: the life cannot
+// run with it.
+func (i *importer) rehire(got *Result) (err error) {
+	work, unread := i.id.Hired()
+	if work == nil || unread != nil {
+		return nil
+	}
+	*work, got.Roleless, err = config.Rehire(i.home, *work)
+	if got.Hired = work; err != nil {
+		return fmt.Errorf("%q: %w", work.Role, err)
+	}
+	return i.id.SetHired(*work)
 }
 
 // isRepeated reports whether the life came here with this archive before.

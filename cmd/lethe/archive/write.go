@@ -123,7 +123,8 @@ func leave(home home.Home, store *blobs.Store, id home.Identity) (*journal.Journ
 	}
 	s := held.State
 	if err = id.Elsewhere(s); err == nil {
-		err = held.Epoch("stop", nil, journal.Record{Event: event.Moved{Custody: s.Custody + 1}})
+		moved := journal.Record{Event: event.Moved{Custody: s.Custody + 1}}
+		err = errors.Join(id.Unstart(), held.Epoch("stop", nil, moved))
 	} else if s.Moved {
 		err = nil
 	}
