@@ -22,7 +22,7 @@ var (
 	ErrBound = errors.New("[hire] in config.toml does not allow it: fire one, or raise the bound")
 )
 
-const otherName = "hire another one with --as"
+const otherName = "choose another name, with --for WHO --as NAME"
 
 // Hire boots an identity for a role, with a room whose readers are the people of work, and has it be kept running; or
 // has the one that was fired go on. An empty name is made of the role and one person, or else the room; an empty room is
@@ -115,7 +115,11 @@ func (h *Host) admit(name string, work home.Hired) error {
 			count, day = count+1, day+was.With.Day
 		case id.Name != name:
 		case was == nil || was.Role != work.Role || !audience.Same(was.For, work.For):
-			return config.Invalid(otherName, "it is there, and not as %s", work)
+			is := "one that nobody has hired"
+			if was != nil {
+				is = was.String()
+			}
+			return config.Invalid(otherName, "%s is there, as %s, and not as %s", name, is, work)
 		case isHired && started.Failed == "":
 			return ErrHired
 		}

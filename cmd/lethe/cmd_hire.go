@@ -25,7 +25,7 @@ room of its own. A daemon keeps it running until it is fired. docs/agents.md has
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&options.For, "for", nil, "`WHO` may read its room; may be given again")
+	flags.StringArrayVar(&options.For, "for", nil, "`WHO` may read its room, or that to split; may be given again")
 	flags.StringVar(&options.As, "as", "", "`NAME` of the identity, and of its room (default: ROLE-WHO)")
 	flags.StringVar(&options.Split, "split", "", "show which life each chat of `NAME` would get, with its past")
 	flags.BoolVar(&options.Yes, "yes", false, "and have it get that life, which NAME hears no longer")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"lethe/agent/config"
 	"lethe/agent/home"
@@ -17,12 +18,13 @@ import (
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
+	"lethe/mind"
 	"lethe/mind/audience"
 )
 
 // Options are the flags of lethe hire.
 type Options struct {
-	For []string // the names of people
+	For []string // the names of people; of a split, whose chats alone are meant
 	As  string   // the name of the identity; "" is made of the role and the people
 
 	Split string // the identity whose chats get lives of their own
@@ -65,9 +67,12 @@ func split(ctx context.Context, app *cli.App, here *host.Host, options Options, 
 	if err != nil {
 		return err
 	}
-	rooms, err := chat.Rooms(old.Subs())
+	rooms, err := chats(app, old, options)
 	if err != nil {
 		return err
+	}
+	if options.As != "" && len(rooms) > 1 {
+		return exit.Usagef("--as names one life, and %d chats would get one: choose with --for", len(rooms))
 	}
 	known, err := config.ReadRole(app.Home, role)
 	if err != nil {
@@ -77,15 +82,7 @@ func split(ctx context.Context, app *cli.App, here *host.Host, options Options, 
 		return exit.Usagef("stop all of lethe run before")
 	}
 	for _, room := range rooms {
-		readers := app.Home.Readers(room)
-		work := home.Hired{Role: role, For: readers}
-		if readers.Open() && !options.Yes {
-			app.Note("%s stays: all may read it. First write readers = [\"WHO\"] into %s", room,
-				chat.AboutPath(app.Home.Dir, room))
-		}
-		if readers.Open() || audience.Readers(app.Settings.Deciders()).MayRead(readers) {
-			continue
-		}
+		work := home.Hired{Role: role, For: app.Home.Readers(room)}
 		app.Note("%s: %s, up to %g USD a day", room, work, known.Day)
 		past := []string{"room=" + app.Home.Room(room)}
 		if !options.Yes {
@@ -94,7 +91,7 @@ func split(ctx context.Context, app *cli.App, here *host.Host, options Options, 
 			}
 			continue
 		}
-		id, err := here.Hire("", room, work)
+		id, err := here.Hire(options.As, room, work)
 		if err == nil || errors.Is(err, host.ErrHired) {
 			id, err = app.Home.Find(id.Name)
 		}
@@ -109,6 +106,37 @@ func split(ctx context.Context, app *cli.App, here *host.Host, options Options, 
 		}
 	}
 	return nil
+}
+
+// chats are the rooms of an identity that get lives of their own. Others stay: open ones, those of its owners or of others
+// than the flags name, and those where a question is open, which a new life could not hear answered.
+func chats(app *cli.App, old home.Identity, options Options) (list []string, err error) {
+	rooms, err := chat.Rooms(old.Subs())
+	if err != nil {
+		return nil, err
+	}
+	state, err := home.Fold(old, app.Look.Store)
+	if err != nil {
+		return nil, err
+	}
+	for _, room := range rooms {
+		readers := app.Home.Readers(room)
+		isOpen := readers.Open()
+		isOwn := audience.Readers(app.Settings.Deciders()).MayRead(readers)
+		isMeant := len(options.For) == 0 || audience.Same(options.For, readers)
+		asked := slices.IndexFunc(state.Questions, func(q mind.Question) bool { return q.Room == room })
+		switch {
+		case isOpen && !options.Yes:
+			app.Note("%s stays: all may read it. First write readers = [\"WHO\"] into %s", room,
+				chat.AboutPath(app.Home.Dir, room))
+		case isOpen, isOwn, !isMeant:
+		case asked >= 0:
+			app.Note("%s stays: first answer %s of %s there", room, state.Questions[asked].ID, old.Name)
+		default:
+			list = append(list, room)
+		}
+	}
+	return list, nil
 }
 
 // Fire ends the work of a hired identity, and waits until it has stopped.
