@@ -64,6 +64,8 @@ func TestConfigIsChecked(t *testing.T) {
 		{"base_url", func(c *Config) { c.BaseURL = "https://me:pass@host" }},
 		{"room", func(c *Config) { c.Room = "../x" }},
 		{"members", func(c *Config) { c.Members = "nobody" }},
+		{`roles: "privat" is not an id`, func(c *Config) { c.Roles = map[string]string{"privat": "nurse"} }},
+		{`"5.17" is not an id`, func(c *Config) { c.Roles = map[string]string{"5.17": "nurse"} }},
 	} {
 		bad := good
 		c.change(&bad)
@@ -75,6 +77,7 @@ func TestConfigIsChecked(t *testing.T) {
 			t.Errorf("the token is in %v", err)
 		}
 	}
+	good.Roles = map[string]string{"private": "nurse", "7": "", "-1001.17": "clerk"}
 	lethetest.Must(t, good.Check())
 	for _, good := range []string{"5", "-1001", "-1001.17"} {
 		lethetest.Must(t, CheckID(good))

@@ -139,6 +139,11 @@ func (c Config) Check() error {
 	if !slices.Contains([]string{"", access.MembersAll, access.MembersListed}, c.Members) {
 		return fmt.Errorf("members = %q: use %s or %s", c.Members, access.MembersAll, access.MembersListed)
 	}
+	for key := range c.Roles {
+		if err := CheckID(key); err != nil && key != everyPrivate {
+			return fmt.Errorf("roles: %w; %s stands for private chats", err, everyPrivate)
+		}
+	}
 	return nil
 }
 
