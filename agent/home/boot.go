@@ -37,8 +37,8 @@ type BootOptions struct {
 
 // Boot makes a new identity. Its hash is the boot blob's, which holds the
 // soul and the time. The line in LIFE is the commit, and the name link comes last:
-// a crash before the line leaves an unreferenced directory, one after it leaves
-// an identity that Boot with the same name finds again. Boots in one home take
+// a crash before the line leaves an unreferenced directory, of a hire until the next
+// one, and a crash after it an identity that Boot with the same name finds again. Boots in one home take
 // turns, so that processes that boot the same name at once make one identity.
 func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error) {
 	refused := false // by Check, whose error says it all
@@ -69,6 +69,9 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		}
 		return id, home.Link(id)
 	}
+	if o.Hired != nil {
+		home.sweep()
+	}
 	soul, now := shape.Text(cmp.Or(o.Soul, lethe.Soul)), time.Now()
 	meta, first := blobs.Meta{At: now, Gist: "boot of " + o.Name}, event.Boot{Name: o.Name, Version: lethe.Version}
 	if c := o.Child; c != nil {
@@ -82,13 +85,18 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		return id, err
 	}
 	id = home.Identity(self.String(), o.Name)
+	if o.Hired != nil { // first: nobody takes it for one that was fired, and sweep finds it
+		if err := id.Start(o.Hired.With.Model == "offline", ""); err != nil {
+			return Identity{}, err
+		}
+	}
 	if err := id.createFiles(soul, o); err != nil {
 		return Identity{}, err
 	}
 	if o.Check != nil {
 		if err := o.Check(id); err != nil {
 			refused = true
-			return Identity{}, errors.Join(err, os.RemoveAll(id.Dir))
+			return Identity{}, errors.Join(err, os.RemoveAll(id.Dir), id.Unstart())
 		}
 	}
 	for _, room := range o.Rooms {
@@ -99,11 +107,6 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 	lines := []life.Event{event.Line(now, first, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})}
 	if o.fork != nil {
 		if lines, err = o.fork.begin(id, store, lines[0], o.Rooms); err != nil {
-			return Identity{}, err
-		}
-	}
-	if o.Hired != nil { // else it could be there, and look as if it had been fired
-		if err := id.Start(o.Hired.With.Model == "offline", ""); err != nil {
 			return Identity{}, err
 		}
 	}

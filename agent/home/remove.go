@@ -82,6 +82,22 @@ func (h Home) removeOne(id Identity) error {
 	return h.wipe(gone)
 }
 
+// sweep removes what hires have left that were killed before the first line of a life. Hosts that share a home read lives
+// anew, so there it stays.
+func (h Home) sweep() {
+	begun, _ := os.ReadDir(h.startedDir())
+	all, err := h.List()
+	for _, file := range begun {
+		self := file.Name()
+		isBorn := slices.ContainsFunc(all, func(id Identity) bool { return id.Self == self })
+		if len(self) == 64 && h.Shared == nil && !isBorn && err == nil {
+			gone := filepath.Join(h.Agents(), removed+self)
+			_ = durable.Rename(filepath.Join(h.Agents(), self), gone) // it may be missing
+			_ = h.wipe(gone)                                          // the next Open tries again
+		}
+	}
+}
+
 // wipe removes the names and files of an identity that is gone.
 func (h Home) wipe(gone string) error {
 	_, self, _ := strings.Cut(filepath.Base(gone), removed)

@@ -192,6 +192,12 @@ func TestEngageIsCutShort(t *testing.T) {
 		if !slices.Equal(rooms, []string{"telegram-1"}) || h.home.Readers("telegram-1").String() != "cleo" {
 			t.Fatalf("after step %d it hears %q", last, rooms)
 		}
+		if dirs, err := os.ReadDir(h.home.Agents()); err != nil || len(dirs) != len(all) {
+			t.Errorf("after step %d there are %d directories, %d lives: %v", last, len(dirs), len(all), err)
+		}
+		if started, err := os.ReadDir(filepath.Join(h.home.Dir, "started")); err != nil || len(started) != 1 {
+			t.Errorf("after step %d %d are started: %v", last, len(started), err)
+		}
 		if !cut {
 			break
 		}
