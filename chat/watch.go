@@ -66,20 +66,6 @@ func (d *watched) wants(name string) bool {
 	return slices.ContainsFunc(d.subs, func(s subscription) bool { return s.wants(name) })
 }
 
-// wanted returns the entries that a subscriber wants. It asks no subscriber for each: there may be many of both.
-func (d *watched) wanted(entries []fs.DirEntry) []fs.DirEntry {
-	names := map[string]bool{}
-	for _, s := range d.subs {
-		if len(s.names) == 0 {
-			return entries
-		}
-		for _, name := range s.names {
-			names[name] = true
-		}
-	}
-	return slices.DeleteFunc(entries, func(entry fs.DirEntry) bool { return !names[entry.Name()] })
-}
-
 type subscription struct {
 	changed chan struct{} // capacity 1: a signal that waits there stands for all later ones
 	names   []string      // empty: all
@@ -340,7 +326,6 @@ func (w *Watcher) check(dir string, tell func(chan struct{})) (doubted bool) {
 	w.mu.Unlock()
 	doubted = !w.watch(dir)
 	entries, _ := os.ReadDir(dir) // a missing directory has no entries
-	entries = was.wanted(entries)
 	if !doubted {
 		doubted = slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
 			isLink := entry.Type()&fs.ModeSymlink != 0
@@ -350,6 +335,7 @@ func (w *Watcher) check(dir string, tell func(chan struct{})) (doubted bool) {
 	if !doubted && was.seen == nil { // events tell of each change
 		entries = nil
 	}
+	entries = slices.DeleteFunc(entries, func(entry fs.DirEntry) bool { return !was.wants(entry.Name()) })
 	now := lookAt(dir, entries)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -24,7 +24,7 @@ func BenchmarkSubscribeToARoomEach(b *testing.B) {
 				ctx, cancel := context.WithCancel(b.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- w.Run(ctx) }() // ends with ctx
-				time.Sleep(50 * time.Millisecond) // until it gets events
+				time.Sleep(50 * time.Millisecond)   // until it gets events
 				for i := range n {
 					w.Subscribe(Scope{Dir: dir, Names: []string{fmt.Sprint(i)}})
 				}

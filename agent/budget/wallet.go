@@ -42,19 +42,13 @@ func Open(
 	}
 	for _, self := range append(home.Ancestry(store, id.Self), id.Self) {
 		child, err := h.Identity(self, "").Child()
-		if err != nil {
+		hired, unread := h.Identity(self, "").Hired()
+		if err := errors.Join(err, unread); err != nil {
 			return nil, err
 		}
-		hired, err := h.Identity(self, "").Hired()
-		if err != nil {
-			return nil, err
-		}
-		if hired != nil && hired.With.Day+hired.With.Month > 0 {
-			p.given = true
-		}
-		if child != nil && child.USD > 0 {
-			p.given = true
-		}
+		isHired := hired != nil && hired.With.Day+hired.With.Month > 0
+		isChild := child != nil && child.USD > 0
+		p.given = p.given || isHired || isChild
 	}
 	p.limited.Store(p.given || limits.Any())
 	return p, p.open(limits, says)

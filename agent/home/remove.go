@@ -88,12 +88,11 @@ func (h Home) sweep() {
 	begun, _ := os.ReadDir(h.startedDir())
 	all, err := h.List()
 	for _, file := range begun {
-		self := file.Name()
-		isBorn := slices.ContainsFunc(all, func(id Identity) bool { return id.Self == self })
-		if len(self) == 64 && h.Shared == nil && !isBorn && err == nil {
-			gone := filepath.Join(h.Agents(), removed+self)
-			_ = durable.Rename(filepath.Join(h.Agents(), self), gone) // it may be missing
-			_ = h.wipe(gone)                                          // the next Open tries again
+		id := h.Identity(file.Name(), "")
+		isBorn := slices.ContainsFunc(all, func(one Identity) bool { return one.Self == id.Self })
+		if len(id.Self) == 64 && h.Shared == nil && !isBorn && err == nil {
+			_ = os.Mkdir(id.Dir, 0o700) // which comes behind the wish
+			_ = h.removeOne(id)         // the next one tries again
 		}
 	}
 }

@@ -115,11 +115,7 @@ func (h *Host) admit(name string, work home.Hired) error {
 			count, day = count+1, day+was.With.Day
 		case id.Name != name:
 		case was == nil || was.Role != work.Role || !audience.Same(was.For, work.For):
-			is := "one that nobody has hired"
-			if was != nil {
-				is = was.String()
-			}
-			return config.Invalid(otherName, "%s is there, as %s, and not as %s", name, is, work)
+			return config.Invalid(otherName, "%s is another life, and not %s", name, work)
 		case isHired && started.Failed == "":
 			return ErrHired
 		}

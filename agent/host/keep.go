@@ -37,9 +37,8 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 		mine, _ := lock.TryLock()
 		isBusy := false // elsewhere, with one that this process is to take up then
 		for _, started := range place.Started() {
-			isWanted := !runs[started.Self] && started.Failed == ""
-			mayRun := mine && ctx.Err() == nil
-			if !isWanted || !mayRun {
+			isDone := runs[started.Self] || started.Failed != ""
+			if isDone || !mine || ctx.Err() != nil {
 				continue
 			}
 			if _, running := home.Running(started.Identity); running || started.Held() {

@@ -79,12 +79,8 @@ func tellImported(app *cli.App, got archive.Result) {
 		app.Note("when it runs, its triggers wake it: %s; look at them in %s",
 			strings.Join(triggers, ", "), filepath.Join(id.Dir, "triggers"))
 	}
-	if got.Hired != nil {
-		with := "with its tools and dollars of this home"
-		if got.Roleless {
-			with = "which this home does not have, with the tools and dollars that came with it"
-		}
-		app.Note("it was hired as %s, %s; hire it again, and it is kept running", got.Hired, with)
+	if got.Hired != "" {
+		app.Note("it was hired as %s; hire it again, and it is kept running", got.Hired)
 	}
 	app.Note("%d files, of which %d lines of LIFE are sealed by the key %s; where it comes from, %s names the key, too",
 		got.Files(), got.Verdict.Sealed, got.Verdict.Signer, app.Lethe("check %s", got.Name))

@@ -41,8 +41,7 @@ type Result struct {
 	Mirror   bool // the life goes on elsewhere
 	Known    bool // the life came here with this archive before: nothing was changed
 
-	Hired    *home.Hired // where it comes from; may be nil
-	Roleless bool        // this home has no such role
+	Hired string // what people hired it for, or ""
 }
 
 // ErrImporting says that another process imports into this home, or moves away what nothing refers to.
@@ -109,7 +108,7 @@ func (i *importer) take() (got Result, err error) {
 	}
 	dir := i.dir.Name()
 	i.id = home.Identity{Self: i.Self, Name: name, Dir: dir}
-	i.here = home.Identity{Self: i.Self, Name: name, Dir: filepath.Join(i.home.Agents(), i.Self)}
+	i.here = i.home.Identity(i.Self, name)
 	i.staged, err = blobs.Open(filepath.Join(dir, "blobs"))
 	if err != nil {
 		return got, err
@@ -139,16 +138,23 @@ func (i *importer) take() (got Result, err error) {
 	return got, i.place()
 }
 
-// rehire has a life that was hired run with the role of this home. A hired.toml that cannot be read stays: the life cannot
-// run with it.
-func (i *importer) rehire(got *Result) (err error) {
-	work, unread := i.id.Hired()
-	if work == nil || unread != nil {
+// rehire has a life that was hired run with its role of this home, whatever came; where there is none, with what came, which
+// only narrows, but for the model. A hired.toml that cannot be read stays: the life cannot run with it.
+func (i *importer) rehire(got *Result) error {
+	work, err := i.id.Hired()
+	if work == nil || err != nil {
 		return nil
 	}
-	*work, got.Roleless, err = config.Rehire(i.home, *work)
-	if got.Hired = work; err != nil {
-		return fmt.Errorf("%q: %w", work.Role, err)
+	role, err := config.ReadRole(i.home, work.Role)
+	got.Hired = work.String()
+	switch {
+	case errors.Is(err, home.ErrNotFound):
+		got.Hired += ", with the tools and dollars that came with it, since this home has no such role"
+		work.With.Model = ""
+	case err != nil:
+		return err
+	default:
+		work.With = role.Role
 	}
 	return i.id.SetHired(*work)
 }

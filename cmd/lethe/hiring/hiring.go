@@ -71,9 +71,6 @@ func split(ctx context.Context, app *cli.App, here *host.Host, options Options, 
 	if err != nil {
 		return err
 	}
-	if options.As != "" && len(rooms) > 1 {
-		return exit.Usagef("--as names one life, and %d chats would get one: choose with --for", len(rooms))
-	}
 	known, err := config.ReadRole(app.Home, role)
 	if err != nil {
 		return err
@@ -121,15 +118,13 @@ func chats(app *cli.App, old home.Identity, options Options) (list []string, err
 	}
 	for _, room := range rooms {
 		readers := app.Home.Readers(room)
-		isOpen := readers.Open()
-		isOwn := audience.Readers(app.Settings.Deciders()).MayRead(readers)
-		isMeant := len(options.For) == 0 || audience.Same(options.For, readers)
+		isOther := len(options.For) > 0 && !audience.Same(options.For, readers)
 		asked := slices.IndexFunc(state.Questions, func(q mind.Question) bool { return q.Room == room })
 		switch {
-		case isOpen && !options.Yes:
+		case readers.Open() && !options.Yes:
 			app.Note("%s stays: all may read it. First write readers = [\"WHO\"] into %s", room,
 				chat.AboutPath(app.Home.Dir, room))
-		case isOpen, isOwn, !isMeant:
+		case readers.Open(), isOther, audience.Readers(app.Settings.Deciders()).MayRead(readers):
 		case asked >= 0:
 			app.Note("%s stays: first answer %s of %s there", room, state.Questions[asked].ID, old.Name)
 		default:
