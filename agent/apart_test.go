@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -554,7 +555,7 @@ func TestRoomsInOneLife(t *testing.T) {
 }
 
 // Lives of six people, of their two groups and one that anybody hears are asked for each other's words by every way that
-// a model has, over compactions and kills: with LETHE_LONG=1 in 2000 requests. No request and no text of a life holds
+// a model has, over compactions, kills and forks: with LETHE_LONG=1 in 2000 requests. No request and no text of a life holds
 // what its audience may not read, and what may pass does, each time.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
@@ -602,30 +603,56 @@ func TestCanaries(t *testing.T) {
 		}
 	}
 	*attack = *calls(tries...)
-	if os.Getenv("LETHE_LONG") != "" {
+	if lethetest.Long() {
 		enough = func(rounds int) bool { return rounds >= 17 && len(w.requests()) >= 2000 }
 	}
-	for round := 0; !enough(round); round++ {
-		for name, room := range rooms {
-			id, answers, before := lives[name], len(w.lines(room)), len(w.results(lives[name]))
+	try := func(name string, round int) {
+		id, room, before := lives[name], rooms[name], len(w.results(lives[name]))
+		asks := func() (answers int) {
+			answers = len(w.lines(room))
 			w.say(room, "ann", "attack now"+named)
-			if round%2 > 0 {
-				w.dies(id, "call", 1+round%9)
-			}
-			s := w.supervise(id)
+			return answers
+		}
+		ends := func(answers int) {
 			w.eventually(name+" has ended its turn", func() bool {
 				state := w.fold(id)
 				busy := state.Owes || len(state.Waiting)+len(state.Outbox)+len(state.Working()) > 0
 				return len(w.lines(room)) > answers+1 && !busy
 			})
-			lethetest.Must(t, home.Ask(id, home.WishCompact))
-			w.until(id, round+1, "epoch", "why", byPerson)
-			s.end()
-			if len(mayRead[name]) == 2 {
-				passes := func(r result) bool { return strings.Contains(r.text, "canary-of-"+mayRead[name][1]) }
-				equal(t, "the canary of the group passes to "+name, slices.ContainsFunc(w.results(id)[before:], passes), true)
-			}
 		}
+		answers := asks()
+		if round%2 > 0 {
+			w.dies(id, "call", 1+round%9)
+		}
+		s := w.supervise(id)
+		ends(answers)
+		if round%18 == 9 { // killed in its first call: none of the others has begun
+			ends(asks())
+		}
+		lethetest.Must(t, home.Ask(id, home.WishCompact))
+		w.until(id, round+1, "epoch", "why", byPerson)
+		s.end()
+		if len(mayRead[name]) == 2 {
+			passes := func(r result) bool { return strings.Contains(r.text, "canary-of-"+mayRead[name][1]) }
+			equal(t, fmt.Sprintf("the canary of the group passes to %s in round %d", name, round),
+				slices.ContainsFunc(w.results(id)[before:], passes), true)
+		}
+	}
+	for round := 0; !enough(round); round++ {
+		for name := range rooms {
+			try(name, round)
+		}
+	}
+	may := 14 // with what each fork knows
+	for name, id := range maps.Clone(lives) {
+		if !lethetest.Long() && name != "life of ann" && name != "group house" {
+			continue
+		}
+		fork := "fork of " + name
+		may += len(mayRead[name])
+		rooms[fork], mayRead[fork] = rooms[name], mayRead[name]
+		lives[fork], _ = w.fork(id, home.Moment{}, "fork-"+id.Name, rooms[name])
+		try(fork, 0)
 	}
 	passed := map[string]bool{}
 	told := func(name, text string) {
@@ -651,7 +678,7 @@ func TestCanaries(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests", len(w.requests()))
-	equal(t, "what passed", len(passed), 14)
+	equal(t, "what passed", len(passed), may)
 }
 
 // A reviewer speaks only in those rooms of the identity that nobody reads who may not read what it says.
