@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -275,11 +276,12 @@ func NewBook(limits Limits, today string, all map[string]Account) Book {
 			book.Day = next
 		}
 	}
-	for _, a := range all {
+	byName := func(x, y string) int { return strings.Compare(all[x].Name, all[y].Name) }
+	for _, self := range slices.SortedStableFunc(maps.Keys(all), byName) {
+		a := all[self]
 		a.Spending = a.On(book.Day)
 		book.Accounts = append(book.Accounts, a)
 	}
-	slices.SortStableFunc(book.Accounts, func(x, y Account) int { return strings.Compare(x.Name, y.Name) })
 	return book
 }
 

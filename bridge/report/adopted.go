@@ -55,7 +55,7 @@ func AdoptedBy(id home.Identity) (all []*Adopted, err error) {
 }
 
 func (a *Adopted) draw(sessions map[time.Time]int) {
-	days := slices.SortedFunc(maps.Keys(sessions), time.Time.Compare)
+	days := slices.SortedStableFunc(maps.Keys(sessions), time.Time.Compare)
 	a.From, a.To = days[0], days[len(days)-1]
 	most := slices.Max(slices.Collect(maps.Values(sessions)))
 	for _, day := range days {

@@ -165,7 +165,7 @@ func places(text string) []place {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b place) int {
+	slices.SortStableFunc(all, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to), cmp.Compare(a.kind, b.kind))
 	})
 	apart := all[:0]
