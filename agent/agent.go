@@ -221,9 +221,7 @@ func (a *Agent) startIndexer() {
 // happened is told of each line of the log.
 func (a *Agent) happened(e life.Event) {
 	a.listener.Happened(e)
-	if seen := a.caller.seen; seen != nil {
-		seen.Apply(e)
-	}
+	a.caller.seen.Happened(e)
 	if a.cfg.Tell != nil {
 		a.cfg.Tell(a.view.ID, e)
 	}

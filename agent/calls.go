@@ -10,6 +10,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/hook"
 	"lethe/agent/journal"
+	"lethe/agent/keeper"
 	"lethe/agent/llm"
 	"lethe/agent/lookup"
 	"lethe/agent/part"
@@ -21,7 +22,6 @@ import (
 	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
-	"lethe/mind/files"
 	"lethe/mind/message"
 )
 
@@ -38,9 +38,9 @@ type caller struct {
 	hookedThrough int                    // the newest entry that hooks of turns have seen
 	hooked        map[string]hook.Answer // answers of hooks to calls, by the ids of those
 
-	seen   *files.Fold // nil before a call needs it
-	intent intent      // of the call that is next
-	share  int         // weighted characters that its result may show
+	seen   *keeper.Seen
+	intent intent // of the call that is next
+	share  int    // weighted characters that its result may show
 }
 
 func newCaller(
@@ -48,7 +48,7 @@ func newCaller(
 ) *caller {
 	return &caller{
 		View: view, cfg: cfg, outbox: outbox, thinker: t, forgetter: f, reach: reach,
-		hooks: hook.Set{Dir: filepath.Join(view.Home.Dir, "hooks")},
+		hooks: hook.Set{Dir: filepath.Join(view.Home.Dir, "hooks")}, seen: &keeper.Seen{View: view},
 	}
 }
 
@@ -255,7 +255,7 @@ func (c *caller) runTool(ctx context.Context, pending pendingCall) (ended outcom
 		// recorded, neither can its result, which ends the run.
 		ended = outcomeOf(c.perform(pending.id, c.intent))
 		ended.withdrawn, ended.Saw = c.intent.withdraws, c.intent.saw
-		c.look(pending.call.Tool, &ended.Result)
+		c.seen.Look(pending.call.Tool, &ended.Result)
 		return ended, nil
 	}
 	defer c.Screen.Begin(status.Live{})
@@ -284,7 +284,7 @@ func (c *caller) runBeside(ctx context.Context, pending pendingCall, run tools.R
 			ended.file = mind.Text{Name: ended.Touched, Body: text}.Version()
 		}
 	}
-	c.look(pending.call.Tool, &ended.Result)
+	c.seen.Look(pending.call.Tool, &ended.Result)
 	ended.state = mind.OK
 	switch {
 	case ended.Job > 0: // it goes on

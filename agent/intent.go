@@ -38,7 +38,8 @@ func (c *caller) intend(pending pendingCall, sole bool) (in intent) {
 	}
 	in.effect, in.err = c.Tools.Intent(pending.call.Tool, argsOf(pending.call))
 	if change, ok := in.effect.(*tools.Change); ok {
-		c.change(&in, change)
+		in.effect = change.Run
+		in.change, in.files, in.saw, in.err = c.seen.Plan(change)
 	}
 	if in.err == nil {
 		in.err = tools.RefuseMarks(pending.call.Tool, in.effect, argsOf(pending.call))

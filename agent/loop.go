@@ -152,7 +152,7 @@ func (a *Agent) obey() error {
 	return inOrder(
 		a.outbox.PostOwed, // the answers to commands
 		a.caller.finishPending,
-		a.caller.restoreIfAsked,
+		a.caller.seen.RestoreIfAsked,
 		a.thinker.switchIfAsked,
 		a.epochIfDue,
 		a.branchIfAsked,
@@ -341,7 +341,7 @@ func (a *Agent) branchIfAsked() error {
 // Restore obeys each home.WishRestore. It is for an identity that is open and not running.
 func (a *Agent) Restore() error {
 	a.view.ReadWishes()
-	return inOrder(a.outbox.PostOwed, a.caller.finishPending, a.caller.restoreIfAsked)
+	return inOrder(a.outbox.PostOwed, a.caller.finishPending, a.caller.seen.RestoreIfAsked)
 }
 
 // Compact lets the identity forget now, to the bound of its settings, and waits for the end.
