@@ -782,5 +782,8 @@ func TestImportApart(t *testing.T) {
 		if lethetest.Must(t, err); len(rooms) != want || w.state(got.Identity).Readers.String() != "ann" {
 			t.Errorf("it hears %v, want %d rooms", rooms, want)
 		}
+		if want == 1 && w.home.Readers("dev").String() != "ann" {
+			t.Errorf("%s may read the room", w.home.Readers("dev"))
+		}
 	}
 }

@@ -415,7 +415,10 @@ func (i *importer) rooms() (records []journal.Record, err error) {
 		if isHere && !audience.Same(readers, is.Readers) {
 			continue // other people read it
 		}
-		err := i.home.Subscribe(i.here, room)
+		err := chat.KeepReaders(i.home.Dir, room, is.Readers) // before anybody says something there
+		if err == nil {
+			err = i.home.Subscribe(i.here, room)
+		}
 		if errors.Is(err, home.ErrHear) {
 			continue // where it comes from, a person has linked it
 		}
