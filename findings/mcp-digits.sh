@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# MCP's go-sdk 1.8.0: a client reads the numbers of structuredContent as floats, and ids above 2^53 come out as others.
+# MCP's go-sdk 1.8.0: ids above 2^53 in structuredContent and in a typed tool's int64 come out as others.
 #
-# Guess:    what a server puts into structuredContent arrives as it was sent; arguments of a call do, byte for byte.
+# Guess:    what a server puts into structuredContent, and what a client puts into the arguments, arrives as it was sent; they do,
+#           byte for byte, in a tool of Server.AddTool.
 # Behaviour: CallToolResult.StructuredContent is decoded into float64. 9007199254740993, as databases and chats number
-#           their rows, arrives as 9007199254740992 without a word, while the same number in a text arrives whole.
-# Remedy:   take the number from the text, or rewrite the message before the library reads it.
+#           their rows, arrives as 9007199254740992 without a word, while the same number in a text arrives whole. And the
+#           function AddTool lets arguments go through float64 before they are read into the tool's own type: a field
+#           int64 of it has the neighbour of the id.
+# Remedy:   take the number from the text, or rewrite the message before the library reads it; in a tool, take it from
+#           CallToolRequest.Params.Arguments, or make ids strings.
 #
 # Needs Go. Exits with 1 if the library behaves otherwise.
 set -euo pipefail
@@ -38,6 +42,14 @@ func main() {
 			StructuredContent: json.RawMessage(`{"id":` + id + `}`),
 		}, nil
 	})
+	type row struct {
+		ID int64 `json:"id"`
+	}
+	typed := ""
+	mcp.AddTool(server, &mcp.Tool{Name: "typed"}, func(_ context.Context, _ *mcp.CallToolRequest, in row) (*mcp.CallToolResult, any, error) {
+		typed = fmt.Sprint(in.ID)
+		return nil, nil, nil
+	})
 	near, far := mcp.NewInMemoryTransports()
 	if _, err := server.Connect(ctx, far, nil); err != nil {
 		panic(err)
@@ -54,9 +66,13 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
+	_, err = client.CallTool(ctx, &mcp.CallToolParams{Name: "typed", Arguments: json.RawMessage(`{"id":` + id + `}`)})
+	if err != nil {
+		panic(err)
+	}
 	text := answer.Content[0].(*mcp.TextContent).Text
-	fmt.Printf("arguments %s, text %s, structuredContent %s\n", got, text, content)
-	if got != `{"id":`+id+`}` || text != id || string(content) != `{"id":9007199254740992}` {
+	fmt.Printf("arguments %s, text %s, structuredContent %s, typed %s\n", got, text, content, typed)
+	if typed != "9007199254740992" || got != `{"id":`+id+`}` || text != id || string(content) != `{"id":9007199254740992}` {
 		os.Exit(1)
 	}
 }
