@@ -38,6 +38,7 @@ type Evidence struct {
 // faults spoil a life, to show that its figures fall.
 type faults struct {
 	emptySummaries bool                  // the model of the compactor keeps nothing
+	noPins         bool                  // or only no rules and promises
 	unindexed      func(blobs.Blob) bool // the index leaves these originals out
 	noHints        bool
 }
@@ -170,7 +171,7 @@ func (s script) Complete(ctx context.Context, q llm.Request, show func(llm.Delta
 	case rehearsal.TaskOf(messages) == "segment", isTask && s.emptySummaries:
 		return listener{}.Complete(ctx, q, show)
 	case isTask:
-		return llm.Reply{Finish: "stop", Model: q.Model, Text: answer.Text}, nil
+		return llm.Reply{Finish: "stop", Model: q.Model, Text: s.dropped(answer.Text)}, nil
 	}
 	reply := s.act(q)
 	reply.Model, reply.Finish = q.Model, "stop"
@@ -178,6 +179,17 @@ func (s script) Complete(ctx context.Context, q llm.Request, show func(llm.Delta
 		reply.Finish = "tool_calls"
 	}
 	return reply, nil
+}
+
+// dropped leaves the pins of a summary out.
+func (f faults) dropped(answer string) string {
+	var parts map[string]any
+	if !f.noPins || json.Unmarshal([]byte(answer), &parts) != nil {
+		return answer
+	}
+	delete(parts, "pins")
+	text, _ := json.Marshal(parts) // texts and numbers
+	return string(text)
 }
 
 func call(tool string, arguments map[string]any) llm.Reply {

@@ -37,8 +37,10 @@ func TestShapesFall(t *testing.T) {
 	life := Shapes()[3]
 	whole, err := lived(t.Context(), lethetest.Dir(t), life, faults{})
 	lethetest.Must(t, err)
-	kept := faults{emptySummaries: true}
-	pinless, err := lived(t.Context(), lethetest.Dir(t), life, kept)
+	emptied, ruleless := faults{emptySummaries: true}, faults{noPins: true}
+	empty, err := lived(t.Context(), lethetest.Dir(t), life, emptied)
+	lethetest.Must(t, err)
+	pinless, err := lived(t.Context(), lethetest.Dir(t), life, ruleless)
 	lethetest.Must(t, err)
 	lockers := func(b blobs.Blob) bool { return strings.Contains(string(b.Body), "my locker") }
 	for name, tt := range map[string]struct {
@@ -46,7 +48,8 @@ func TestShapesFall(t *testing.T) {
 		faults
 		want string
 	}{
-		"the model's summaries are empty":  {pinless, kept, "rules: "},
+		"the model's summaries are empty":  {empty, emptied, "rules: 0 of 3 "},
+		"rules are not pinned":             {pinless, ruleless, "rules: "},
 		"the index leaves originals out":   {whole, faults{unindexed: lockers}, "after all calls: "},
 		"nobody is reminded of what faded": {whole, faults{noHints: true}, "without a call: "},
 	} {
