@@ -34,7 +34,7 @@ a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
 	flags.StringVar(&options.From, "from", "", "all requests from this `MOMENT` on")
 	flags.StringVar(&options.To, "to", "", "with --from: up to this `MOMENT` (default: now)")
 	flags.StringVar(&options.Model, "model", "", "ask this `MODEL` (default: the one of then)")
-	flags.IntVar(&options.Limit, "limit", 0, "with at most so many `TOKENS` in each request; compactions ask no model")
+	flags.UintVar(&options.Limit, "limit", 0, "with at most so many `TOKENS` in each request; compactions ask no model")
 	flags.StringVar(&options.Soul, "soul", "", "a `FILE` in place of the soul")
 	flags.BoolVar(&options.Yes, "yes", false, "do not ask whether the price is right")
 	return cmd

@@ -24,7 +24,7 @@ type Options struct {
 	At, From, To string // moments
 	Model        string // "" for the one of then
 	Soul         string // a file in place of the soul
-	Limit        int    // tokens of a request; 0 for the one of then
+	Limit        uint   // tokens of a request; 0 for the one of then
 	Yes          bool   // the price is not asked about
 }
 
@@ -114,7 +114,10 @@ func (r *Report) ask(
 		}
 		reply, err := here.Complete(ctx, s.request)
 		cost := s.answered(app.Known(), reply.Redacted())
-		if err := errors.Join(err, wallet.Spend(cost-paid, true, app.Look.Clock())); err != nil {
+		if cost != paid {
+			err = errors.Join(err, wallet.Spend(cost-paid, true, app.Look.Clock()))
+		}
+		if err != nil {
 			return err
 		}
 		r.Moments = append(r.Moments, s.Pair)

@@ -99,7 +99,7 @@ func (s *step) prepare(app *cli.App, id home.Identity, options Options, fitter *
 			return err
 		}
 	}
-	limit := cmp.Or(options.Limit, app.Look.ContextLimit)
+	limit := cmp.Or(int(options.Limit), app.Look.ContextLimit)
 	limit = prompt.Limit(state, prompt.Bound(app.Known(), state.Stable.Params.Model, limit))
 	if options.Limit > 0 {
 		if err := fitter.fit(state, limit, s.At); err != nil {
@@ -109,7 +109,12 @@ func (s *step) prepare(app *cli.App, id home.Identity, options Options, fitter *
 	s.request = new(prompt.Rendering).Request(state, state.Confided())
 	s.request.Window = limit
 	s.tokens = prompt.Estimator(state).Tokens(s.request.Weight())
-	worst, _ := app.Known().Worst(s.request.Model, s.tokens, s.request.MaxTokens, time.Now())
+	counted := 0 // of what the provider has counted then
+	if options.Soul == "" && options.Limit == 0 && s.Then.Usage.Input > 0 {
+		counted = s.request.Weight()
+	}
+	most := llm.Most(s.request.Weight(), counted, s.Then.Usage.Input)
+	worst, _ := app.Known().Worst(s.request.Model, most, s.request.MaxTokens, time.Now())
 	s.worst = budget.Ceil(worst)
 	return nil
 }
@@ -120,7 +125,7 @@ func alter(store *blobs.Store, state *mind.State, options Options) error {
 	in := mind.Inputs{System: was.System, Tools: []byte(was.Tools), Params: was.Params}
 	in.Params.Model = cmp.Or(options.Model, in.Params.Model)
 	if options.Limit > 0 {
-		in.Params.MaxTokens = compactor.AnswerTokens(in.Params.MaxTokens, options.Limit)
+		in.Params.MaxTokens = compactor.AnswerTokens(in.Params.MaxTokens, int(options.Limit))
 	}
 	if options.Soul != "" {
 		born, err := store.Find(state.Self)
