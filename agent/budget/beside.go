@@ -24,6 +24,8 @@ func Beside(h home.Home, store *blobs.Store, id home.Identity, limits Limits) *W
 // call begins, and a kill leaves it counted. With more it has no say, and counts what the newest such call has cost
 // beyond its most, usually less than nothing.
 func (p *Wallet) Spend(usd USD, more bool, zone *time.Location) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.locked(func() error {
 		if _, known := p.ledger.Accounts[p.own.Parent]; !known { // it has not run for a month
 			if err := p.makeLedger(); err != nil {
