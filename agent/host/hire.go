@@ -93,7 +93,7 @@ func (h *Host) Engage(room string, work home.Hired) error {
 
 // admit refuses one identity more than [hire] allows, and one that is there unless it was hired for the same work and is
 // not kept running. The dollars of all roles count together, whatever is spent; what lives elsewhere does not count. A
-// hired.toml that cannot be read is told, and counts without dollars: until it is mended its identity does not run.
+// hired.toml that cannot be read is told, and counts without dollars: its identity does not run, and can be hired again.
 func (h *Host) admit(name string, work home.Hired) error {
 	all, err := h.home.List()
 	if err != nil {
@@ -102,18 +102,15 @@ func (h *Host) admit(name string, work home.Hired) error {
 	count, day := 1, work.With.Day
 	for _, id := range all {
 		was, err := id.Hired()
-		if err != nil && id.Name == name {
-			return err
-		}
 		if err != nil {
-			h.log.Warn("who was hired cannot run until its file is mended", "error", err)
+			h.log.Warn("who was hired does not run: hire it again, which mends its file", "error", err)
 			was = new(home.Hired)
 		}
 		started, kept := id.Started()
 		switch isHired := was != nil && kept && !id.Mirrored(); {
 		case id.Name != name && isHired:
 			count, day = count+1, day+was.With.Day
-		case id.Name != name:
+		case id.Name != name, err != nil:
 		case was == nil || was.Role != work.Role || !audience.Same(was.For, work.For):
 			return config.Invalid(otherName, "%s is another life, and not %s", name, work)
 		case isHired && started.Failed == "":

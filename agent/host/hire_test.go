@@ -102,7 +102,7 @@ func TestHireBounds(t *testing.T) {
 }
 
 // A damaged hired.toml is told by its path, and blocks nobody else: its identity is neither run nor the default one, and
-// counts.
+// counts. Hired again, it is mended.
 func TestHiredIsDamaged(t *testing.T) {
 	h, bot := private(t, "")
 	lethetest.Must(t, h.home.Remove(h.store, bot))
@@ -122,13 +122,8 @@ func TestHiredIsDamaged(t *testing.T) {
 		if said := told.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, path) {
 			t.Errorf("%q is told as %q", damage, said)
 		}
-		for what, err := range map[string]error{
-			"hired again": func() error { _, err := hire("ann"); return err }(),
-			"run":         func() error { _, err := h.config(ann); return err }(),
-		} {
-			if err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("%s: %v", what, err)
-			}
+		if _, err := h.config(ann); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("run: %v", err)
 		}
 		h.settings.Hire.Most = 2
 		if _, err := hire("cleo"); !errors.Is(err, ErrBound) {
@@ -139,6 +134,11 @@ func TestHiredIsDamaged(t *testing.T) {
 			t.Errorf("the default one is %s", id.Name)
 		}
 		lethetest.Must(t, h.home.Remove(h.store, ben))
+		again, err := hire("ann")
+		lethetest.Must(t, err)
+		if work, err := again.Hired(); again.Self != ann.Self || err != nil || work.Role != "nurse" {
+			t.Errorf("hired again: %v, %+v, %v", again, work, err)
+		}
 	}
 }
 
