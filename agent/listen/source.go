@@ -126,7 +126,8 @@ func (l *Listener) Rest(busy bool, due time.Time) (rest *home.Rest, at time.Time
 	if l.rest.Until = due; time.Now().Before(l.restAt) {
 		return nil, wake.Sooner(due, l.restAt)
 	}
-	return &l.rest, due
+	alone := l.rest // a pointer into the listener would keep the whole life in memory
+	return &alone, due
 }
 
 // scopes are the files that concern the identity. It watches only the rooms that it
