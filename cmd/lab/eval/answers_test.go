@@ -171,6 +171,26 @@ func TestAnswersResume(t *testing.T) {
 	}
 }
 
+// All judges read the first hundred answers of an arm, and only the first one reads the others.
+func TestJudges(t *testing.T) {
+	t.Parallel()
+	e := example(t)
+	for n := range 130 {
+		e.Asked = append(e.Asked, Answerable{Question: fmt.Sprintf("What is in drawer %d?", n), Answer: fmt.Sprint(n)})
+	}
+	x, m := newExaminer(t, lethetest.Dir(t))
+	x.Arms = []string{"none"}
+	scores, err := x.Run(t.Context(), e)
+	lethetest.Must(t, err)
+	read := map[string]int{}
+	for text := range m.asked {
+		read[text[:1]]++ // the model
+	}
+	if s := scores.Arms[0]; s.JudgedTwo != 100 || s.Agreed != 100 || s.Abstained != 132 || read["j"] != 133 || read["k"] != 100 {
+		t.Errorf("%+v, %v", s, read)
+	}
+}
+
 // The ladder of a question: its original is named, then opened, then its line is shown.
 func TestLadder(t *testing.T) {
 	t.Parallel()

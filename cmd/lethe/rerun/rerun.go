@@ -102,7 +102,11 @@ func confirm(app *cli.App, steps []*step, yes bool) error {
 func (r *Report) ask(
 	ctx context.Context, app *cli.App, here *host.Host, id home.Identity, steps []*step, isTurn bool,
 ) error {
-	wallet := budget.Beside(app.Look.Home, app.Look.Store, id, app.Look.Limits)
+	store, err := blobs.Open(app.Home.Blobs()) // also where the life is read from a copy
+	if err != nil {
+		return err
+	}
+	wallet := budget.Beside(app.Home, store, id, app.Look.Limits)
 	for _, s := range steps {
 		paid := budget.USD(0)
 		s.request.Pay = func(llm.Waste) error {
