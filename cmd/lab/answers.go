@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,19 +129,13 @@ func (p *program) convert(path string) error {
 func price(known llm.Known, prices []string) error {
 	for _, given := range prices {
 		name, amounts, _ := strings.Cut(given, "=")
-		var usd []float64
-		for _, amount := range strings.Split(amounts, ",") {
-			dollars, err := strconv.ParseFloat(amount, 64)
-			if err != nil || !(dollars > 0) || math.IsInf(dollars, 0) {
-				return fmt.Errorf("--price is %q; it is MODEL=HIT,MISS,OUTPUT, such as gpt-x=0.1,1,4", given)
-			}
-			usd = append(usd, dollars)
-		}
-		if len(usd) != 3 {
+		info, _ := known.Of(name)
+		p := llm.Price{}
+		n, _ := fmt.Sscanf(amounts, "%g,%g,%g", &p.Hit, &p.Miss, &p.Output)
+		if n < 3 || !(min(p.Hit, p.Miss, p.Output) > 0) {
 			return fmt.Errorf("--price is %q; it is MODEL=HIT,MISS,OUTPUT, such as gpt-x=0.1,1,4", given)
 		}
-		info, _ := known.Of(name)
-		info.Price = llm.Price{Hit: usd[0], Miss: usd[1], Output: usd[2]}
+		info.Price = p
 		known[llm.Explicit(name, known[""].From)] = info
 	}
 	return nil

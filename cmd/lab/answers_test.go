@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,10 +20,12 @@ import (
 	"sync"
 	"testing"
 
+	"lethe/agent"
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm/rehearsal"
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/cmd/lab/eval"
 	"lethe/internal/test/lethetest"
 )
@@ -292,6 +295,10 @@ func TestTasksKilled(t *testing.T) {
 	for name, soul := range map[string]string{"ada": "You are a ferryman.", "bea": "You are a baker."} {
 		id, err := home.Boot(of, store, home.BootOptions{Name: name, Soul: soul, Rooms: []string{"dev"}})
 		lethetest.Must(t, err)
+		a, err := agent.Open(id, agent.Config{Home: of, Store: store, Watcher: chat.NewWatcher(0, nil),
+			Log: slog.New(slog.DiscardHandler), Thinking: agent.Thinking{Offline: true, DefaultModel: "rehearsal"}})
+		lethetest.Must(t, err)
+		lethetest.Must(t, a.Close()) // a life that was open has a seal
 		lives = append(lives, id.LIFE())
 	}
 	before := lethetest.Read(t, lives[0]) + lethetest.Read(t, lives[1])

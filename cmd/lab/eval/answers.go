@@ -27,25 +27,43 @@ type Answerable struct {
 
 // ReadExamination reads a file. The error names its line.
 func ReadExamination(in io.Reader) (e Examination, err error) {
+	ids := map[string]bool{}
+	err = readRows(in, func(row examinedRow) error { return e.read(row, ids) })
+	if err == nil && (len(e.Talk.Lines) == 0 || len(e.Asked) == 0) {
+		err = errors.New("it has no lines, or no questions")
+	}
+	slices.SortStableFunc(e.Talk.Lines, func(a, b Line) int { return a.At.Compare(b.At) })
+	return e, err
+}
+
+// readRows calls f with each line of a file of JSON. The error names the line.
+func readRows[T any](in io.Reader, f func(T) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 16<<20)
-	ids := map[string]bool{}
 	for n := 1; lines.Scan(); n++ {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		if err := e.read(lines.Bytes(), ids); err != nil {
-			return e, fmt.Errorf("line %d: %w", n, err)
+		var row T
+		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		decoder.DisallowUnknownFields()
+		err := decoder.Decode(&row)
+		if err == nil {
+			err = f(row)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return e, err
-	}
-	if len(e.Talk.Lines) == 0 || len(e.Asked) == 0 {
-		return e, errors.New("it has no lines, or no questions")
-	}
-	slices.SortStableFunc(e.Talk.Lines, func(a, b Line) int { return a.At.Compare(b.At) })
-	return e, nil
+	return lines.Err()
+}
+
+// examinedRow is a line of an examination: a line of the talk, or a question.
+type examinedRow struct {
+	Answerable
+	ID, Speaker, Text string
+	Agent             bool
+	Time              time.Time
 }
 
 // Convert writes a conversation as an Examination is read.
@@ -69,18 +87,7 @@ func (c Conversation) Convert(out io.Writer) error {
 	return nil
 }
 
-func (e *Examination) read(raw []byte, ids map[string]bool) error {
-	var row struct {
-		Answerable
-		ID, Speaker, Text string
-		Agent             bool
-		Time              time.Time
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&row); err != nil {
-		return err
-	}
+func (e *Examination) read(row examinedRow, ids map[string]bool) error {
 	if row.Question == "" {
 		isWhole := row.ID != "" && row.Speaker != "" && row.Text != "" && !row.Time.IsZero()
 		if !isWhole || ids[row.ID] {

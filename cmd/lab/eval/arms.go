@@ -95,19 +95,12 @@ func (x *Examiner) Price(e Examination) (map[string]budget.USD, error) {
 	out, n := map[string]budget.USD{}, budget.USD(len(e.Asked))
 	size := llm.Weight(transcript(e.Talk.Lines))
 	steps := budget.USD(len(portions(e.Talk, Small.portion)))
-	price := func(model string, tokens int) (budget.USD, error) {
-		dollars, known := x.Known.Worst(model, tokens, answerTokens, time.Now())
-		if !known {
-			return 0, fmt.Errorf("%w: %s", budget.ErrUnpriced, model)
-		}
-		return budget.Ceil(dollars), nil
-	}
 	for arm, tokens := range map[string]int{"lethe": Small.limit, "full": llm.Estimator{}.Tokens(size),
 		"bm25": plainTokens, "none": 100} {
 		if !slices.Contains(x.Arms, arm) {
 			continue
 		}
-		each, err := price(x.Name, tokens)
+		each, err := x.worst(x.Name, tokens)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +110,7 @@ func (x *Examiner) Price(e Examination) (map[string]budget.USD, error) {
 		}
 	}
 	for i, judge := range x.Judges {
-		each, err := price(judge, 500)
+		each, err := x.worst(judge, 500)
 		if err != nil {
 			return nil, err
 		}
@@ -128,6 +121,15 @@ func (x *Examiner) Price(e Examination) (map[string]budget.USD, error) {
 		out["judges"] += each * read * budget.USD(len(x.Arms))
 	}
 	return out, nil
+}
+
+// worst is the most that a call with so many tokens of input may cost.
+func (x *Examiner) worst(model string, tokens int) (budget.USD, error) {
+	dollars, known := x.Known.Worst(model, tokens, answerTokens, time.Now())
+	if !known {
+		return 0, fmt.Errorf("%w: %s", budget.ErrUnpriced, model)
+	}
+	return budget.Ceil(dollars), nil
 }
 
 func transcript(lines []Line) string {

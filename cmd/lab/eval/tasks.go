@@ -1,15 +1,10 @@
 package eval
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +13,7 @@ import (
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/blobs"
+	"lethe/cmd/lethe/archive"
 )
 
 // Task is a recorded talk whose lines of people are said again; cmd/lab/tasks.md describes it.
@@ -41,29 +37,17 @@ const taskAsk = "Somebody gave an agent a task; below is what was said, and what
 
 // ReadTasks reads a file. The error names its line.
 func ReadTasks(in io.Reader) (tasks []Task, err error) {
-	lines, names := bufio.NewScanner(in), map[string]bool{}
-	lines.Buffer(nil, 16<<20)
-	for n := 1; lines.Scan(); n++ {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
-		}
-		var task Task
-		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
-		decoder.DisallowUnknownFields()
-		err := decoder.Decode(&task)
-		if err == nil {
-			err = task.check(names)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
+	names := map[string]bool{}
+	err = readRows(in, func(task Task) error {
+		err := task.check(names)
 		names[task.Name] = true
 		tasks = append(tasks, task)
+		return err
+	})
+	if err == nil && len(tasks) == 0 {
+		err = errors.New("it has no tasks")
 	}
-	if err := lines.Err(); err != nil || len(tasks) > 0 {
-		return tasks, err
-	}
-	return nil, errors.New("it has no tasks")
+	return tasks, err
 }
 
 func (t Task) check(names map[string]bool) error {
@@ -98,20 +82,13 @@ func (x *Examiner) PriceTasks(tasks []Task, identities []string) (map[string]bud
 	for _, t := range tasks {
 		said += len(t.Lines)
 	}
-	worst := func(model string, tokens int) (budget.USD, error) {
-		dollars, known := x.Known.Worst(model, tokens, answerTokens, time.Now())
-		if !known {
-			return 0, fmt.Errorf("%w: %s", budget.ErrUnpriced, model)
-		}
-		return budget.Ceil(dollars), nil
-	}
 	out := map[string]budget.USD{}
-	each, err := worst(x.Name, Large.limit)
+	each, err := x.worst(x.Name, Large.limit)
 	for _, name := range identities {
 		out[name] = each * budget.USD(said*(Looks+1))
 	}
 	for _, judge := range x.Judges {
-		each, wrong := worst(judge, 2000)
+		each, wrong := x.worst(judge, 2000)
 		err = errors.Join(err, wrong)
 		out["judges"] += each * budget.USD(len(tasks)*len(identities))
 	}
@@ -182,53 +159,23 @@ func copied(dir string, of home.Home, id home.Identity) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := filepath.Join(dir, "whole") // written last: a copy that was cut off is made anew
-	there := h.Identity(id.Self, id.Name)
-	if _, err := os.Stat(whole); err != nil {
-		if err := os.MkdirAll(there.Dir, 0o700); err != nil {
-			return nil, err
-		}
-		files, err := os.ReadDir(id.Dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range files {
-			if f.Type().IsRegular() {
-				err = errors.Join(err, linked(filepath.Join(id.Dir, f.Name()), filepath.Join(there.Dir, f.Name()), true))
-			}
-		}
-		err = errors.Join(err, filepath.WalkDir(of.Blobs(), func(path string, f fs.DirEntry, err error) error {
-			to := filepath.Join(h.Blobs(), strings.TrimPrefix(path, of.Blobs()))
-			if err != nil || f.IsDir() {
-				return errors.Join(err, os.MkdirAll(to, 0o700))
-			}
-			return linked(path, to, false)
-		}))
-		if err := errors.Join(err, os.WriteFile(whole, nil, 0o600)); err != nil {
-			return nil, fmt.Errorf("copy the life of %s: %w", id.Name, err)
-		}
-	}
 	store, err := blobs.Open(h.Blobs())
 	if err != nil {
 		return nil, err
 	}
-	return stageOf(h, store, there, Large.limit), nil
-}
-
-// linked makes a file the same as another one; a copy where it may change, or no link can be made.
-func linked(from, to string, changes bool) error {
-	if err := os.Remove(to); err != nil && !os.IsNotExist(err) {
-		return err
+	if there, err := h.Find(id.Self); err == nil {
+		return stageOf(h, store, there, Large.limit), nil
 	}
-	if !changes && os.Link(from, to) == nil {
-		return nil
-	}
-	text, err := os.ReadFile(from)
-	if os.IsNotExist(err) { // it was there for a moment
-		return nil
-	}
+	from, err := blobs.Open(of.Blobs())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(to, text, 0o600)
+	r, w := io.Pipe()
+	go func() { // ends with the reader
+		_, err := archive.Write(w, of, from, id, archive.WriteOptions{Copy: true})
+		w.CloseWithError(err)
+	}()
+	got, err := archive.Read(r, h, store, archive.ReadOptions{})
+	r.CloseWithError(err)
+	return stageOf(h, store, got.Identity, Large.limit), err
 }
