@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func (h Home) Questions(of ...home.Identity) ([]Question, error) {
 		}
 		open = append(open, QuestionsOf(id, state)...)
 	}
-	slices.SortStableFunc(open, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
+	sort.SliceStable(open, func(i, j int) bool { return open[i].Asked.Before(open[j].Asked) })
 	return open, unread
 }
 

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -142,7 +143,7 @@ func (h Home) withOthers(list []Agent) []Agent {
 		}
 		list[at].State, list[at].Host = "elsewhere", elsewhere.Host
 	}
-	slices.SortStableFunc(list, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	return list
 }
 

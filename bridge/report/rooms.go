@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"slices"
+	"sort"
 	"time"
 
 	"lethe/agent/home"
@@ -86,7 +87,7 @@ func (h Home) Rooms() ([]Room, error) {
 		}
 		list = append(list, room)
 	}
-	slices.SortStableFunc(list, func(a, b Room) int { return b.At.Compare(a.At) })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].At.After(list[j].At) })
 	return list, nil
 }
 
@@ -131,7 +132,7 @@ func (h Home) Lines(search Search) (list []Line, err error) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Line) int { return b.At.Compare(a.At) })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].At.After(list[j].At) })
 	return list[:min(len(list), search.Limit)], nil
 }
 

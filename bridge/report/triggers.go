@@ -1,13 +1,12 @@
 package report
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -57,7 +56,7 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 			all = append(all, Trigger{Name: by, Firings: *f})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Trigger) int { return cmp.Compare(a.Name, b.Name) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, nil
 }
 

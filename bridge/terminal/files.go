@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -91,7 +91,7 @@ func (f *files) list() {
 	if f.cfg.Afar != "" {
 		scopes = append(scopes, f.listIn(f.cfg.Afar, f.cfg.AfarStore)...)
 	}
-	slices.SortStableFunc(f.all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
+	sort.SliceStable(f.all, func(i, j int) bool { return f.all[i].Name+f.all[i].Self < f.all[j].Name+f.all[j].Self })
 	if !reflect.DeepEqual(scopes, f.watched) {
 		old := f.unwatch
 		f.changed, f.unwatch = f.watcher.Subscribe(scopes...)

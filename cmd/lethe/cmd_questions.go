@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ func openQuestions(ctx context.Context, app *cli.App, who string) ([]report.Ques
 		app.Warn("%s", err)
 	}
 	open = append(open, here...)
-	slices.SortStableFunc(open, func(a, b report.Question) int { return a.Asked.Compare(b.Asked) })
+	sort.SliceStable(open, func(i, j int) bool { return open[i].Asked.Before(open[j].Asked) })
 	return open, nil
 }
 

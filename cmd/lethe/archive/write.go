@@ -10,7 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -172,7 +172,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(e.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
+	sort.SliceStable(e.files, func(i, j int) bool { return e.files[i].path < e.files[j].path })
 	for i := range e.files {
 		if err := e.look(&e.files[i]); err != nil {
 			return err

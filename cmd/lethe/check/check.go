@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -181,8 +182,9 @@ func Home(place home.Home, store *blobs.Store, options Options) (*Report, error)
 	if options.Lives == nil {
 		err = errors.Join(err, c.unnamed(), c.files(place.Dir))
 	}
-	slices.SortStableFunc(c.Findings, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.Level, b.Level), strings.Compare(a.Kind, b.Kind))
+	sort.SliceStable(c.Findings, func(i, j int) bool {
+		a, b := c.Findings[i], c.Findings[j]
+		return cmp.Or(strings.Compare(a.Level, b.Level), strings.Compare(a.Kind, b.Kind)) < 0
 	})
 	return &c.Report, err
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -104,14 +105,16 @@ func Find(place home.Home, store *blobs.Store, id home.Identity, request Request
 			out.Count += count
 		}
 	}
-	slices.SortStableFunc(out.Places, func(a, b Place) int {
-		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What))
+	sort.SliceStable(out.Places, func(i, j int) bool {
+		a, b := out.Places[i], out.Places[j]
+		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What)) < 0
 	})
 	if looks.plan.Places = out.Count; out.Count > 0 {
 		looks.plan.Files = append(looks.plan.Files, looks.anew...)
 	}
-	slices.SortStableFunc(looks.plan.Files, func(a, b home.ErasedFile) int { // blobs first
-		return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.Path, b.Path))
+	sort.SliceStable(looks.plan.Files, func(i, j int) bool { // blobs first
+		a, b := looks.plan.Files[i], looks.plan.Files[j]
+		return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.Path, b.Path)) < 0
 	})
 	if len(out.Places) == 0 && looks.plan.Empty() {
 		err = ErrNowhere
