@@ -124,7 +124,7 @@ func (c Config) forChild(id home.Identity) (Config, error) {
 	if !c.Offline {
 		c.Params.Model = cmp.Or(child.Model, c.Params.Model)
 	}
-	c.Tools, c.pins = c.Tools.Narrowed(child.Tools), child.Pins
+	c.Tools, c.pins, c.Tools.Files = c.Tools.Narrowed(child.Tools), child.Pins, child.Files
 	c.Gate = hook.Gate{Check: child.Check, Schema: json.RawMessage(child.Schema)}
 	if up := home.Ancestry(c.Store, id.Self); len(up) > 0 && c.Tools.Workspace == "" {
 		c.Tools.Lent = filepath.Join(c.Home.Agents(), up[len(up)-1], "workspace")

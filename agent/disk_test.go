@@ -126,6 +126,12 @@ func failing(r *rand.Rand, p float64) *badDisk {
 // restart ends a kill: what was killed is about to be started again.
 func (d *badDisk) restart() { d.set(func() { d.dead, d.kill = false, nil }) }
 
+// isDead reports whether all fails until restart.
+func (d *badDisk) isDead() (dead bool) {
+	d.set(func() { dead = d.dead })
+	return dead
+}
+
 // kills ends r with the disk: an identity that only waits for it would live on.
 func (d *badDisk) kills(r *running) {
 	d.set(func() {

@@ -64,17 +64,18 @@ func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict
 	if c.State.Works() {
 		return verdict, false, nil
 	}
-	examiner := work.Examiner{Workspace: c.Tools.Workspace, State: c.State, Log: c.Log, MayAsk: c.mayAsk}
+	examiner := work.Examiner{
+		Home: c.Home.Dir, Workspace: c.Tools.Workspace, State: c.State, Log: c.Log, MayAsk: c.mayAsk, Stopped: &stopped,
+	}
 	examiner.Run = func(command string, most time.Duration) (why string, ran bool, err error) {
-		said, halted, err := c.runCheck(ctx, command, "", most)
-		stopped = halted
+		var said hook.Verdict
+		said, stopped, err = c.runCheck(ctx, command, "", most)
 		return said.Why, !said.Broken, err
 	}
 	examiner.Judge = func(question string) (said string, err error) {
 		said, stopped, err = c.judge(ctx, question)
 		return said, err
 	}
-	examiner.Stopped = func() bool { return stopped }
 	verdict.Why, verdict.Broken, err = examiner.Examine(c.cfg.checkTime)
 	for n := range examiner.Asks {
 		ask := &examiner.Asks[n]

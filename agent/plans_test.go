@@ -1,8 +1,21 @@
 package agent
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	"lethe/agent/home"
+	"lethe/agent/hook"
+	"lethe/agent/status"
+	"lethe/agent/work"
+	"lethe/internal/durable"
+	"lethe/internal/test/lethetest"
 )
 
 // A plan that says how often is named to the identity at the end of a turn, once for each state of it. Where nothing is
@@ -35,10 +48,246 @@ func TestPlanIsDriven(t *testing.T) {
 	w.write(path, strings.Replace(plan, "[ ] 1", "[?] 1", 1))
 	r.tell("and now?")
 	w.has(id, 1, "fired")
-	w.write(path, strings.Replace(plan, "[ ] 1", "[x] 1", 1))
-	r.tell("and then?")
+	w.write(path, strings.Replace(plan, "[ ] 1", "[x] 1", 1)) // which is noticed
 	w.eventually("the next is named", func() bool { return len(w.events(id, "fired")) == 2 })
 	r.settled()
+	for _, text := range []string{plan, strings.Replace(plan, "[ ] 1", "[x] 1", 1)} { // steps that alternate
+		w.write(path, text)
+		r.tell("and again?")
+	}
+	w.has(id, 2, "fired")
 	w.eventually("it is asked", func() bool { return strings.Contains(w.prompt(), "Next: 2 tell") })
+	r.checked()
+}
+
+// Steps with a worker are given to children, as their files and what they wait for allow; a child writes its files alone. The
+// identity hears of it once, when nothing is left to give.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	lethetest.Must(t, os.MkdirAll(w.own(id, "workspace"), 0o700))
+	w.write(w.own(id, "workspace/b"), "")
+	w.write(w.own(id, "workspace/other"), "")
+	path := w.planned(id, "# Goal: x\nbounds: 9 steps, 1 USD, 3 workers\n"+
+		"- [ ] 1 write one to a · check: `test -s a` · files: a · worker: yes\n"+
+		"- [ ] 2 run echo two > b; echo bad > other · check: `test -s b` · files: b · worker: yes\n"+
+		"- [ ] 3 run cat a >> b · check: `grep one b` · files: b · after 1 · worker:\n"+
+		"- [ ] 4 say hello · after 3 · worker: yes\n"+
+		"- [ ] 5 run false · check: `false` · worker: yes\n")
+	w.ask("dev", "hello")
+	w.idle(id)
+	w.has(id, 0, "asked")
+	w.confirms(id)
+	w.ask("dev", "hello")
+	w.eventually("the identity hears of it", func() bool { return len(w.events(id, "fired")) == 1 })
+	w.eventually("it is settled", func() bool { return len(w.fold(id).Children) == 0 })
+	w.idle(id)
+	for n, mark := range "xxxx!" {
+		contains(t, w.read(path), fmt.Sprintf("[%c] %d", mark, n+1))
+	}
+	equal(t, "b", w.read(w.own(id, "workspace/b")), "two\none")
+	equal(t, "other", w.read(w.own(id, "workspace/other")), "")
+	contains(t, strings.Join(w.said("dev"), "\n"), "Go on with work/move.md. 5 failed: ")
+	w.has(id, 5, "run")
+	equal(t, "children", len(w.fold(id).Children), 0)
+	s.end()
+}
+
+// A person says in a room how the plans go on, and nobody else.
+func TestPlansAreCommanded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	path := w.planned(id, "bounds: 9 steps, 3 USD, 1 workers\n- [ ] 1 say hello · worker: yes\n")
+	says := func(who, line string) string {
+		n := len(w.said("dev"))
+		w.say("dev", who, line)
+		return w.answered("dev", n+1)
+	}
+	w.ask("dev", "hello")
+	w.eventually("it is asked", func() bool { return len(w.said("dev")) == 2 })
+	contains(t, says("bob", "/work"), "move.md: 0 done, 0 at work, 1 waiting, 0 asked, 0 failed")
+	equal(t, "bob", says("bob", "/work confirm move"), "Only ann may change my plans.")
+	contains(t, says("ann", "/work confirm other"), "Not done: find plan \"other\"")
+	equal(t, "pause", says("ann", "/work pause move"), "move.md: pause.")
+	contains(t, w.read(path), "held: lethe work confirm\n")
+	equal(t, "confirm", says("ann", "/work confirm move.md"), "move.md: confirm.")
+	w.eventually("the identity hears of it", func() bool { return len(w.events(id, "fired")) == 1 })
+	w.eventually("it is done", func() bool {
+		return strings.HasPrefix(w.read(path), "bounds") && strings.Contains(w.read(path), "[x] 1")
+	})
+	n := len(w.said("dev"))
+	w.say("dev", "ann", "/work drop move")
+	w.eventually("it is dropped", func() bool { return slices.Contains(w.said("dev")[n:], "move.md: drop.") })
+	contains(t, w.read(path+".dropped"), "[x] 1")
+	s.end()
+}
+
+// idle waits until an identity and its children have nothing to do.
+func (w *world) idle(id home.Identity) {
+	w.Helper()
+	w.eventually("nothing is left to do", func() bool {
+		s, err := status.Read(id.Dir)
+		return err == nil && s.State == status.Idle && w.quiet(id) && len(w.fold(id).Working()) == 0
+	})
+}
+
+// confirms says yes to the plan of an identity.
+func (w *world) confirms(id home.Identity) {
+	w.Helper()
+	plans, err := work.Steps(w.own(id, "workspace"))
+	lethetest.Must(w, err)
+	file := plans[0].Confirmation(w.home.Dir, w.fold(id))
+	lethetest.Must(w, os.MkdirAll(filepath.Dir(file), 0o700))
+	w.write(file, "")
+}
+
+// Thirty steps, four workers, and everything dies with the disk at one durable step after the other: no step is begun twice,
+// none is lost, and afterwards nothing is asked.
+func TestWorkersOverKills(t *testing.T) {
+	slow(t)
+	steps, most := lethetest.Sample(6, 12, 30), lethetest.Sample(40, 60, 25)
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	lethetest.Must(t, os.MkdirAll(w.own(id, "workspace"), 0o700))
+	plan := fmt.Sprintf("# Goal: x\nbounds: %d steps, 1 USD, 4 workers\n", steps)
+	for n := range steps {
+		plan += fmt.Sprintf("- [ ] %d run echo x >> f%d; echo hello · files: f%d · worker: yes\n", n, n, n)
+		w.write(w.own(id, fmt.Sprint("workspace/f", n)), "")
+	}
+	path := w.planned(id, plan)
+	w.confirms(id)
+	w.say("dev", "ann", "hello")
+	disk, rnd, kills := &badDisk{}, rand.New(rand.NewPCG(5, 6)), 0
+	defer disk.put(w)()
+	isDone := func() bool { return strings.Count(w.read(path), "- [x]") == steps && len(w.fold(id).Working()) == 0 }
+	for stuck, was := 0, 0; !isDone(); stuck++ {
+		if now := len(w.workrooms()) + strings.Count(w.read(path), "- [x]"); now > was {
+			stuck, was = 0, now
+		}
+		left := 15 + rnd.IntN(most)*(1+stuck)
+		disk.set(func() {
+			disk.fails = func(stage durable.Stage, op, path string) error {
+				if left--; left > 0 {
+					return nil
+				}
+				disk.dead = true
+				return syscall.EIO
+			}
+		})
+		s := w.supervise(id)
+		w.eventually("it dies", func() bool { return disk.isDead() || isDone() && w.quiet(id) })
+		s.end()
+		disk.restart()
+		if kills++; stuck > 50 {
+			t.Fatalf("nothing goes on: %s\n%s", w.read(path), w.dump())
+		}
+	}
+	disk.set(func() { disk.fails = nil })
+	s := w.supervise(id)
+	w.eventually("the identity hears of it", func() bool { return len(w.events(id, "fired")) > 0 })
+	w.idle(id)
+	asked := len(w.requests())
+	s.end()
+	s = w.supervise(id)
+	w.idle(id)
+	s.end()
+	equal(t, "requests afterwards", len(w.requests()), asked)
+	t.Logf("%d kills, %d requests", kills, asked)
+	w.has(id, steps, "asked")
+	for n := range steps {
+		if ran := w.read(w.own(id, fmt.Sprint("workspace/f", n))); len(ran) > 2 {
+			t.Errorf("step %d ran %q", n, ran)
+		}
+	}
+	rooms := w.workrooms()
+	equal(t, "children", len(rooms), steps)
+	for _, room := range rooms {
+		equal(t, "lines in "+room, len(w.said(room)), 2)
+	}
+	w.conserved(id)
+}
+
+// People are asked once before workers begin, and again only when the plan would go beyond what they confirmed.
+func TestPlanIsConfirmed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	const step = "- [ ] %d say hello · worker: yes\n"
+	plan := "# Goal: x\nbounds: 2 steps, 3 USD, 1 workers\n" + fmt.Sprintf(step, 1)
+	path := w.planned(id, plan)
+	ended := func(n int) func() bool {
+		return func() bool { return strings.Count(w.read(path), "- [x]") == n && len(w.events(id, "fired")) == n }
+	}
+	w.ask("dev", "hello")
+	w.ask("dev", "hello")
+	q := w.question("dev", 1)
+	contains(t, q.Text, "1 are left for workers, for at most 1.50 USD. New: 1 say hello")
+	w.say("dev", "bob", q.ID+" yes")
+	w.has(id, 1, "asked")
+	w.say("dev", "ann", q.ID+" yes")
+	w.eventually("it is done", ended(1))
+	w.has(id, 0, "asked", "call", "work-none")
+	w.appendTo(path, fmt.Sprintf(step, 2))
+	w.ask("dev", "hello")
+	w.eventually("it is done", ended(2))
+	w.idle(id)
+	w.has(id, 3, "asked") // with two steps
+	w.appendTo(path, fmt.Sprintf(step, 3))
+	w.ask("dev", "hello")
+	w.eventually("it is asked", func() bool { return len(w.events(id, "asked")) == 4 })
+	w.say("dev", "ann", w.question("dev", 2).ID+" no")
+	w.ask("dev", "hello")
+	w.ask("dev", "hello")
+	w.has(id, 4, "asked")
+	contains(t, w.read(path), "[ ] 3")
+	w.write(path, strings.Replace(w.read(path), "2 steps", "20 steps", 1)) // is another plan
+	w.ask("dev", "hello")
+	w.eventually("it is asked", func() bool { return len(w.events(id, "asked")) == 5 })
+	s.end()
+	w.has(id, 2, "run")
+}
+
+// A /stop stops the workers, and nothing else begins before a person lets the plan go on.
+func TestWorkersAreStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	path := w.planned(id, "bounds: 9 steps, 3 USD, 1 workers\n- [ ] 1 run sleep 600 · worker: yes\n- [ ] 2 say hello · worker: yes\n")
+	w.confirms(id)
+	w.ask("dev", "hello")
+	w.eventually("it works", func() bool { return strings.Contains(w.read(path), "[>] 1") })
+	w.say("dev", "ann", "/stop")
+	w.eventually("it is held", func() bool { return strings.HasPrefix(w.read(path), "held: lethe work confirm\nbounds") })
+	w.ask("dev", "hello")
+	contains(t, w.read(path), "[!] 1")
+	contains(t, w.read(path), "[ ] 2")
+	w.write(path, strings.TrimPrefix(w.read(path), "held: lethe work confirm\n"))
+	w.ask("dev", "hello")
+	w.eventually("it goes on", func() bool { return strings.Contains(w.read(path), "[x] 2") })
+	w.eventually("the identity hears of it", func() bool { return len(w.events(id, "fired")) == 1 })
+	w.eventually("it is said", func() bool { return strings.Contains(strings.Join(w.said("dev"), "\n"), "1 stopped") })
+	s.end()
+}
+
+// A kill between the mark and the question leaves a step as asked that nobody is asked about: the next answer settles it.
+func TestAskedIsSettled(t *testing.T) {
+	t.Parallel()
+	w, id, r := gated(t, hook.Gate{}, "done", "well", "so it is")
+	path := w.planned(id, "- [?] 1 make it · check: `test -e made`\n- [?] 2 ask\n")
+	r.ask("work")
+	contains(t, w.read(path), "[ ] 1")
+	contains(t, w.read(path), "[?] 2")
+	w.write(path, strings.Replace(w.read(path), "[ ] 1", "[?] 1", 1))
+	w.write(w.own(id, "workspace/made"), "")
+	r.ask("and now?")
+	contains(t, w.read(path), "[x] 1")
 	r.checked()
 }

@@ -16,9 +16,6 @@ import (
 	"lethe/mind"
 )
 
-// keptRooms bounds the rooms of children that the identity goes on hearing.
-const keptRooms = 32
-
 // admit names the child of a call and takes a place for it in its tree. The error says, to the model, why it cannot.
 func (c *caller) admit(call string, asked tools.Child) (name, room string, err error) {
 	if len(home.Ancestry(c.Store, c.ID.Self)) >= children.MaxDepth {
@@ -74,7 +71,7 @@ func (c *caller) spawn(call string, asked tools.Child) (string, error) {
 	if err := c.Home.Subscribe(c.ID, child.Room); err != nil {
 		return "", err
 	}
-	c.leaveOld()
+	c.outbox.LeaveOld()
 	c.Team.Start(id)
 	return fmt.Sprintf("%s works in room %s.", child.Name, child.Room), nil
 }
@@ -88,16 +85,6 @@ func (c *caller) begets() children.Parent {
 func (c *caller) modelOf(s tools.Child) string {
 	uses := c.State.Stable.Params.Model
 	return c.cfg.Known.Settle(cmp.Or(s.Model, uses), uses, c.cfg.Preset)
-}
-
-// leaveOld leaves the rooms of the oldest children that have nothing to do, so that the
-// rooms of a life do not grow in number.
-func (c *caller) leaveOld() {
-	for _, child := range c.State.Children[:max(0, len(c.State.Children)-keptRooms)] {
-		if !child.Open() {
-			_ = chat.Unsubscribe(c.ID.Subs(), child.Room) // it is tried again at the next
-		}
-	}
 }
 
 // failUnfinishedWork records, for a child whose work ended without a result, that the work has failed.

@@ -190,6 +190,7 @@ var commands = map[string]func(argument string) bool{
 	"stop":     takesNothing,
 	"budget":   func(string) bool { return true }, // the daemon answers an argument that it cannot read
 	"audience": func(string) bool { return true },
+	"work":     func(string) bool { return true },
 	"status":   takesNothing,
 	"jobs":     takesNothing,
 	"forget":   takesRange,
@@ -212,7 +213,7 @@ func takesRange(arg string) bool {
 func takesWord(arg string) bool { return arg != "" && !strings.ContainsFunc(arg, unicode.IsSpace) }
 
 // Command reads a command to the daemon: a user's line that consists of "/stop", "/status", "/jobs", "/budget …",
-// "/audience …", "/forget eA..eB" or "/model NAME". It ignores white space at the end, which phones add. It returns the
+// "/audience …", "/work …", "/forget eA..eB" or "/model NAME". It ignores white space at the end, which phones add. It returns the
 // name without its slash, or "" if the line is not a command.
 func Command(line Line) (name, arg string) {
 	text, ok := strings.CutPrefix(strings.TrimRight(line.Text, " \t\r\n"), "/")

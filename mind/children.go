@@ -53,6 +53,7 @@ type Child struct {
 	// For are the rooms that wait for the newest piece of work; Peers is true if only agents wait there.
 	For   []string `json:"for,omitempty"`
 	Peers bool     `json:"peers,omitempty"`
+	Step  string   `json:"step,omitempty"` // of the plan that it works for; its result opens no turn
 	Work
 }
 

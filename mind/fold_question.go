@@ -2,6 +2,7 @@ package mind
 
 import (
 	"errors"
+	"strings"
 
 	"lethe/life/event"
 )
@@ -19,10 +20,15 @@ func (s *State) asked(asked event.Asked, from source) error {
 		Question: ask.question(s.questionID(ref.Hash), ref),
 		Room:     ask.Room, Asked: asked.TS, Ref: ref, Call: asked.Call, Notice: asked.ID, Tool: ask.Tool, Exact: ask.Step,
 	}
-	if ask.Tool != "" {
+	s.Notices++
+	switch {
+	case ask.Tool != "" && ask.Step != "": // a plan has given it to a worker, and people have approved the plan
+		plan, _, _ := strings.Cut(ask.Step, "/")
+		s.Given, s.Approved = counted(s.Given, plan), plus(s.Approved, question)
+		return nil
+	case ask.Tool != "":
 		question.Exact = ExactCall(ask.Tool, ask.Args)
 	}
-	s.Notices++
 	s.Questions = plus(s.Questions, question)
 	_, err = s.post(Post{ID: asked.ID}, s.Name, question.String(), asked.Posting)
 	return err
@@ -36,6 +42,7 @@ func (s *State) begins(run event.Run, from source) error {
 	}
 	if run.Child != "" {
 		s.spawned(run.ID, run.Child, run.Posting, call.Room)
+		s.Children[len(s.Children)-1].Step = call.step()
 	}
 	return s.owe(run.ID, run.Say+from.files(), run.Posting)
 }
@@ -48,6 +55,12 @@ func (s *State) ran(id, status string) (Question, error) {
 	}
 	if status != OK {
 		s.notSpawned(id)
+	}
+	if step := call.step(); step != "" {
+		if status != OK {
+			s.Children = plus(s.Children, Child{Call: id, Step: step, Work: Work{How: WorkFailed, Gist: "it could not begin"}})
+		}
+		return call, nil
 	}
 	s.Owes = true
 	if s.joinedTo(call.Room) {

@@ -81,7 +81,8 @@ func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 
 // hearLine takes in one line, and adds its kind to lines.
 func (s *State) hearLine(lines *lineKinds, room string, line chat.Line, asleep bool) {
-	child, fired := s.Child(room), s.hear(room, line.Hash, asleep)
+	child := s.Child(room)
+	fired := s.hear(room, line.Hash, asleep || child != nil && child.Step != "")
 	if child != nil {
 		itself := line.Name == child.Name
 		if itself || !fired {
@@ -234,7 +235,7 @@ func (s *State) hearChild(room string, line chat.Line, asleep bool) {
 	if !ok || !line.By(child.Name) {
 		return
 	}
-	if awaited := child.end(outcome); !awaited || asleep {
+	if awaited := child.end(outcome); !awaited || asleep || child.Step != "" {
 		return
 	}
 	s.room(room).AgentTurns++ // bounds the talk of a parent and its child

@@ -26,14 +26,19 @@ type Knowledge struct {
 	Used map[string]int `json:"used,omitempty"`
 	// Grants has the hashes of other lives' blobs that a user has named.
 	Grants map[string]bool `json:"grants,omitempty"`
+	// Given counts the workers that each plan has got, by its name.
+	Given map[string]int `json:"given,omitempty"`
 }
 
-// use counts a successful call of a tool of others. Copies of a state share the map, so it makes another one.
-func (k *Knowledge) use(tool string) {
-	used := map[string]int{}
-	maps.Copy(used, k.Used)
-	used[tool]++
-	k.Used = used
+// use counts a successful call of a tool of others.
+func (k *Knowledge) use(tool string) { k.Used = counted(k.Used, tool) }
+
+// counted returns counts with one more of name. Copies of a state share the map, so it makes another one.
+func counted(counts map[string]int, name string) map[string]int {
+	more := map[string]int{}
+	maps.Copy(more, counts)
+	more[name]++
+	return more
 }
 
 // Knows reports whether the identity knows this version of a text.

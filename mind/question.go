@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"lethe/blobs"
@@ -90,6 +91,14 @@ func (i *Inquiries) Asked(by, exact string) (Question, bool) {
 
 // OfStep reports whether a question is about a step of a plan.
 func (q Question) OfStep() bool { return q.Tool == "" && q.Exact != "" }
+
+// step returns the step of a plan that an approved call is for, or "".
+func (q Question) step() string {
+	if !strings.Contains(q.Exact, "/") { // as an ExactCall
+		return ""
+	}
+	return q.Exact
+}
 
 // questionID makes an id of six digits of a hash, which no open question and no approved call has.
 func (i *Inquiries) questionID(h blobs.Hash) (id string) {

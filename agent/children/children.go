@@ -74,18 +74,32 @@ func (t *Team) Admit(name string) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	alive := 0
-	for _, m := range t.members {
-		isBusyChild := m.by != "" && !m.idle
-		if m.tree == t.tree && isBusyChild {
-			alive++
-		}
-	}
-	if alive >= MaxAlive {
+	if t.free() == 0 {
 		return false
 	}
 	t.members[name] = &member{tree: t.tree, by: t.name}
 	return true
+}
+
+// Free returns how many children Admit takes.
+func (t *Team) Free() int {
+	if t == nil {
+		return MaxAlive
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.free()
+}
+
+func (t *Team) free() int {
+	left := MaxAlive
+	for _, m := range t.members {
+		isBusyChild := m.by != "" && !m.idle
+		if m.tree == t.tree && isBusyChild {
+			left--
+		}
+	}
+	return max(0, left)
 }
 
 // opened opens the team's identity, and frees the places of children that were never started, since their parent has

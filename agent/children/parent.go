@@ -48,6 +48,9 @@ func (parent Parent) Tools(s tools.Child) ([]string, error) {
 		case len(asked) > 0:
 			return !slices.Contains(asked, name)
 		}
+		if name == "SPAWN" && s.Files != "" { // its children would have no bounds
+			return true
+		}
 		if name == "SPAWN" && len(home.Ancestry(parent.Store, parent.Self))+1 >= MaxDepth {
 			return true
 		}
@@ -89,6 +92,7 @@ func (parent Parent) Boot(c mind.Child, asked tools.Child, model string, pins []
 				At: c.At, Parent: self, Of: parent.Name, Room: c.Room, Brief: blobs.Gist(asked.Brief),
 				Tools: names, Model: model, USD: usd,
 				Schema: string(asked.Schema), Check: asked.Check, Pins: pinned,
+				Files: strings.Fields(asked.Files),
 			}},
 	)
 	if errors.Is(err, home.ErrExists) {
@@ -113,6 +117,9 @@ func soulOf(asked tools.Child, parent, room string) string {
 	}
 	if asked.Check != "" {
 		soul += "\nIt counts when this command, with your final text as its input, exits 0: " + asked.Check
+	}
+	if asked.Files != "" {
+		soul += "\nOf the workspace you may write only: " + asked.Files
 	}
 	return soul + "\n"
 }

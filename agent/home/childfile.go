@@ -29,7 +29,8 @@ type Child struct {
 	USD    float64    `toml:"usd,omitzero"`
 	Schema string     `toml:"schema,omitempty"`
 	Check  string     `toml:"check,omitempty"`
-	Pins   []string   `toml:"pins,omitempty"` // the parent's; not in SOUL.md, where nothing can be erased
+	Files  []string   `toml:"files,omitempty"` // of the workspace, which alone it may write; none: all
+	Pins   []string   `toml:"pins,omitempty"`  // the parent's; not in SOUL.md, where nothing can be erased
 }
 
 const taskFile = "task.toml"

@@ -11,6 +11,7 @@ import (
 	"lethe/agent/part"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
+	"lethe/agent/work"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
@@ -100,6 +101,15 @@ func (l *Listener) obey(command *event.Command, line chat.Line, early bool) (say
 		}
 		command.Model, say, err = l.thinker.TryModel(line.Arg)
 		return say, err
+	case "work":
+		words := strings.Fields(line.Arg)
+		if len(words) > 0 && !slices.Contains(l.conf.People, line.Name) {
+			return fmt.Sprintf("Only %s may change my plans.", strings.Join(l.conf.People, ", ")), nil
+		}
+		if say, err = work.Obey(l.Home.Dir, l.Tools.Workspace, l.State, words...); err != nil {
+			return fmt.Sprintf("Not done: %v.", err), nil
+		}
+		l.Wake()
 	case "forget":
 		command.Forget, say = l.forget(line)
 	}

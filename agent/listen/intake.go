@@ -192,7 +192,10 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 	})
 	in.moved = false
 	byChild := func(line chat.Line) bool { return line.Name == l.State.Child(in.room).Name }
-	if l.State.Child(in.room) != nil && !all(heard, byChild) {
+	if l.State.Child(in.room) == nil {
+		return
+	}
+	if l.Wake(); !all(heard, byChild) { // a plan goes on
 		l.outbox.CallChild(in.room)
 	}
 }

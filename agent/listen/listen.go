@@ -91,6 +91,7 @@ type Listener struct {
 	sources  []wake.Source  // what wakes the identity by itself
 	Triggers *wake.Triggers // a source
 	jobs     wake.Jobs      // a source
+	plans    wake.Plans     // a source, where the workspace is its own
 	due      time.Time      // when the clock makes them due again, as of the last look
 	missing  time.Time      // when it was found that lines have gone from rooms unheard
 
@@ -109,7 +110,8 @@ func New(view *part.View, config Config, outbox *part.Outbox, thinker Thinker, w
 	l.sources = []wake.Source{l.Triggers, l.jobs}
 	isOwn := view.Tools.Workspace == filepath.Join(view.ID.Dir, "workspace") // and no parent's, nor shared
 	if isOwn {
-		l.sources = append(l.sources, wake.Plans{Config: wakes})
+		l.plans.Config = wakes
+		l.sources = append(l.sources, &l.plans)
 	}
 	if config.Reviews.Self != "" {
 		review := &wake.Review{Config: wakes, Of: config.Reviews, Every: config.ReviewEvery}

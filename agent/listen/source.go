@@ -22,6 +22,7 @@ func (l *Listener) wakeView() wake.View {
 		Now: time.Now(), Joined: l.Speaks(), Company: l.Company(), Audience: l.State.Readers, Together: l.State.Together,
 		Fires: l.State.Fires, Wakes: l.State.Wakes, Jobs: l.State.Jobs, // the fold replaces them, and never changes one
 		Files: maps.Clone(l.State.Files), Last: l.State.LastBlob, Wishes: l.Wishes, Busy: l.Busy(),
+		Mind: l.State, Free: l.Team.Free(),
 		Unread: func() bool { return slices.ContainsFunc(l.Joined(), l.hasUnread) },
 	}
 }
@@ -147,6 +148,9 @@ func (l *Listener) scopes() []chat.Scope {
 	}
 	if of := l.conf.Reviews; of.Self != "" {
 		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
+	}
+	if l.plans.Dir != "" {
+		all = append(all, chat.Scope{Dir: l.plans.Dir})
 	}
 	return append(all, l.Triggers.Scopes()...)
 }

@@ -127,3 +127,16 @@ func (o *Outbox) CallChild(room string) {
 		}
 	}
 }
+
+// keptRooms bounds the rooms of children that the identity goes on hearing.
+const keptRooms = 32
+
+// LeaveOld leaves the rooms of the oldest children that have nothing to do, so that the rooms of a life do not grow in
+// number.
+func (o *Outbox) LeaveOld() {
+	for _, child := range o.State.Children[:max(0, len(o.State.Children)-keptRooms)] {
+		if !child.Open() {
+			_ = chat.Unsubscribe(o.ID.Subs(), child.Room) // it is tried again at the next
+		}
+	}
+}

@@ -42,7 +42,9 @@ func Decode(args json.RawMessage, dst any) error {
 		if option != "" {
 			name += " (optional)"
 		}
-		all = append(all, name)
+		if v.Type().Field(i).Tag.Get("about") != "-" {
+			all = append(all, name)
+		}
 	}
 	if unknown := slices.Sorted(maps.Keys(given)); len(unknown) > 0 {
 		wrong = []string{"unknown argument " + quote(unknown[0])}
@@ -71,6 +73,9 @@ func schemaOf(args reflect.Type) json.RawMessage {
 	for i := range args.NumField() {
 		name, option, kind := argument(args.Field(i))
 		about := args.Field(i).Tag.Get("about")
+		if about == "-" { // the daemon's own
+			continue
+		}
 		if about != "" {
 			about = `,"description":"` + about + `"`
 		}

@@ -128,3 +128,30 @@ func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
 		t.Errorf("kept %v, %v", fi, err)
 	}
 }
+
+// Of the workspace a worker writes its files alone, whatever links stand there, and reads all.
+func TestBashWritesFilesOnly(t *testing.T) {
+	for _, mode := range []string{BashSandbox, BashTrusted} {
+		id := newIdentity(t, func(c *Config) { c.Bash, c.Files = mode, []string{"mine", "dir", "new", "link", "deep/link/x"} })
+		outside := filepath.Join(t.TempDir(), "outside")
+		for _, file := range []string{"mine", "other", "dir/x", "deep/x"} {
+			lethetest.Write(t, filepath.Join(id.work, file), "was")
+		}
+		lethetest.Write(t, outside, "was")
+		lethetest.Must(t, os.Symlink(outside, filepath.Join(id.work, "link")))
+		lethetest.Must(t, os.Symlink("../other", filepath.Join(id.work, "dir/link")))
+		lethetest.Must(t, os.Symlink("..", filepath.Join(id.work, "deep/link")))
+		id.do("BASH", "command", "for f in mine other dir/x dir/y dir/link link new deep/x deep/link/x; do echo is > $f; done")
+		for file, want := range map[string]string{"mine": "is\n", "dir/x": "is\n", "dir/y": "is\n", "other": "was", "deep/x": "was"} {
+			lethetest.Holds(t, filepath.Join(id.work, file), want)
+		}
+		lethetest.Holds(t, outside, "was")
+		id.ok("WRITE_FILE", "path", "new", "content", "is")
+		for _, file := range []string{"other", "dir/../other", "deep/link/other", "deep/link/x", "work/a.md"} {
+			id.fails([]string{"refused", "may write only mine, dir"}, "WRITE_FILE", "path", file, "content", "is")
+		}
+		if why, _ := id.Check(t.Context(), "echo is > other", "", time.Minute); why != "" { // a check is the plan's
+			t.Error(why)
+		}
+	}
+}

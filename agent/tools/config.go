@@ -3,6 +3,7 @@ package tools
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -58,6 +59,8 @@ type Config struct {
 	Zone *time.Location
 	// Only are the names of the tools that are offered; nil offers all. See Narrowed.
 	Only []string
+	// Files of the workspace are all that the tools may write there, with what is in them; nil: everything.
+	Files []string
 	// Offline keeps commands from the network, and takes FETCH and SEARCH.
 	Offline bool
 	// Lent is the own workspace of another identity, which Workspace may be.
@@ -142,11 +145,30 @@ func (c Config) complete() (Config, error) {
 // identity, holds its HOME and TMPDIR.
 func (s *Set) command(line, private string) sandbox.Command {
 	isFree := s.Bash == BashTrusted && (s.Confined == nil || !s.Confined())
-	return sandbox.Command{
+	command := sandbox.Command{
 		Line: line, Dir: s.Workspace, Private: filepath.Join(s.AgentDir, private), Confine: !isFree,
 		Offline: s.Offline, Write: s.roots, Read: s.Read,
 		Hide: append([]string{s.Home, s.AgentDir}, s.Secrets...),
 	}
+	if s.Files != nil && private == privateDir { // a check is not its own command
+		command.Confine, command.Exact = true, true
+		command.Write, command.Read = nil, slices.Concat(s.Read, s.roots)
+		for _, name := range s.Files {
+			file := filepath.Join(s.Workspace, name)
+			if _, err := os.Lstat(file); err == nil && resolved(file) == file { // what is not there yet is for WRITE_FILE
+				command.Write = append(command.Write, file)
+			}
+		}
+	}
+	return command
+}
+
+// mayWrite reports whether Files allow a file.
+func (s *Set) mayWrite(p place) bool {
+	file := resolved(filepath.Join(p.dir, p.name))
+	return s.Files == nil || p.own != "" || slices.ContainsFunc(s.Files, func(name string) bool {
+		return sandbox.Within(file, filepath.Join(s.Workspace, name))
+	})
 }
 
 // makePrivate makes the HOME and TMPDIR of commands.

@@ -17,6 +17,7 @@ type Child struct {
 	USD    loose  `json:"usd,omitempty"`
 	Schema loose  `json:"schema,omitempty"`
 	Check  string `json:"check,omitempty"`
+	Files  string `json:"files,omitempty" about:"-"` // of the workspace, which alone it may write; "": all
 }
 
 // maxSoul bounds the soul of a child with what its result has to pass, in bytes.

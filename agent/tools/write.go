@@ -38,6 +38,9 @@ func (s *Set) write(a writeArgs) (Effect, error) {
 func (s *Set) put(change *Change) (done, remark string, err error) {
 	p, content := change.place, change.Now.Text
 	remark = p.warning(content)
+	if !s.mayWrite(p) {
+		return "", "", fmt.Errorf("write %s: refused: of the workspace you may write only %s", p.shown, strings.Join(s.Files, ", "))
+	}
 	if name := p.trigger(); name != "" {
 		if remark, err = s.CheckTrigger(name, content); err != nil {
 			return "", "", fmt.Errorf("write %s: refused: %w", p.shown, err)

@@ -1,39 +1,62 @@
 package wake
 
 import (
-	"fmt"
-	"strings"
+	"path/filepath"
 	"time"
 
+	"lethe/agent/journal"
 	"lethe/agent/work"
 	"lethe/chat"
 	"lethe/life/event"
 )
 
-// Plans is the source of the lines that name the next step of a plan to its identity, where the plan has a time: once when
-// another one is next, and again after that time.
-type Plans struct{ Config }
+// Plans is the source that drives plans: it gives steps to workers, and names to the identity what is next for itself.
+type Plans struct {
+	Config
+	Dir string // of the plans; "" while there are none
+}
 
-// Due returns the next step of a plan, when nothing else goes on.
-func (p Plans) Due(v View) (commits []Commit, next time.Time, err error) {
+// Due returns what is due for the plans, when nothing else goes on.
+func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 	if v.Busy || len(v.Wakes) > 0 || len(v.Company) == 0 {
 		return nil, next, nil
 	}
 	plans, _ := work.Steps(p.Tools.Workspace) // a check before an answer tells what cannot be read
+	if p.Dir = ""; len(plans) > 0 {
+		p.Dir = filepath.Join(p.Tools.Workspace, work.Dir)
+	}
 	for _, plan := range plans {
-		name := strings.TrimSuffix(plan.Name, ".md")
-		if plan.Every < time.Minute || !chat.ValidRoom(name) {
+		if !chat.ValidRoom(plan.Signer()) {
 			continue
 		}
-		next = Sooner(next, v.Now.Add(plan.Every)) // people may change it meanwhile
-		fired, step := v.Fires["work-"+name], plan.Next()
-		isNamed := fired.Seen == step.Number() && v.Now.Before(fired.Last.Add(plan.Every))
-		if step.What == "" || isNamed || v.Unread() {
-			continue
+		if plan.Every >= time.Minute {
+			next = Sooner(next, v.Now.Add(plan.Every)) // people may change it meanwhile
 		}
-		text := fmt.Sprintf("Go on with %s/%s. Next: %s", work.Dir, plan.Name, step.What)
-		fire := p.Fire(event.Fired{By: "work-" + name, Seen: step.Number()}, text, v.Now, v.Company[0])
-		return []Commit{{fire}}, next, nil
+		plan.Held = plan.Held || plan.Waits(p.Home.Dir, v.Mind)
+		pass := plan.Pass(v.Mind, v.Free, v.Now)
+		if len(pass.Marks) > 0 {
+			if err := plan.Mark(p.Tools.Workspace, pass.Marks, pass.Hold || plan.Held); err != nil { // somebody writes it
+				p.Log.Debug("a plan keeps its marks", "plan", plan.Name, "error", err)
+				return nil, v.Now.Add(time.Second), nil
+			}
+			return p.Due(v)
+		}
+		for _, room := range pass.Leave {
+			_ = chat.Unsubscribe(p.Identity.Subs(), room) // it is tried again
+		}
+		if pass.Say != "" && !v.Unread() {
+			fire := p.Fire(event.Fired{By: plan.Signer(), Seen: pass.Seen}, pass.Say, v.Now, v.Company[0])
+			return []Commit{{fire}}, next, nil
+		}
+		for _, step := range pass.Give {
+			ask := plan.Ask(step)
+			ask.Self, ask.At, ask.Room = p.Identity.Self, v.Now.UTC(), v.Company[0]
+			gives := event.Asked{Call: ask.Call, Posting: event.Posting{TS: v.Now.UTC().Truncate(time.Second)}}
+			commits = append(commits, Commit{journal.Told(gives, ask.Gist(), ask.Encode())})
+		}
+		if len(commits) > 0 {
+			return commits, next, nil
+		}
 	}
 	return nil, next, nil
 }

@@ -34,6 +34,8 @@ type View struct {
 	Wishes  []home.Wish            // of people, that are not obeyed yet
 
 	Audience audience.Readers // of the identity
+	Mind     *mind.State      // until Due returns
+	Free     int              // children that may begin to work
 
 	Busy   bool        // something is owed
 	Unread func() bool // whether its rooms hold lines that it has not heard

@@ -30,6 +30,7 @@ func (f Found) Empty() bool { return len(f.Passed)+len(f.Asks)+len(f.Withdrawn)+
 
 // Examiner holds plans against their checks.
 type Examiner struct {
+	Home      string // the directory of the home
 	Workspace string
 	State     *mind.State
 	Log       *slog.Logger
@@ -40,7 +41,7 @@ type Examiner struct {
 	Judge func(question string) (said string, err error)
 	// MayAsk reports whether a person can be asked. The person "" is anybody who may answer.
 	MayAsk  func(person string) bool
-	Stopped func() bool // whether a check was cut short; then nothing counts
+	Stopped *bool // whether a check was cut short; then nothing counts
 
 	Found
 	end time.Time
@@ -58,13 +59,17 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 	failed := false
 	var standing []string // digests of steps that questions may be about
 	for _, plan := range plans {
+		gate := plan.Gate(e.State)
+		if standing = append(standing, gate); plan.Waits(e.Home, e.State) {
+			e.propose(plan, gate)
+		}
 		marks := map[int]string{}
 		for n, step := range plan.Steps {
 			if step.Mark == "x" || step.Mark == "?" {
 				standing = append(standing, step.Digest)
 			}
 			mark, said, err := e.settle(plan, step)
-			if err != nil || e.Stopped() {
+			if err != nil || *e.Stopped {
 				return "", false, err
 			}
 			if said != "" {
@@ -79,7 +84,7 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 			continue
 		}
 		said := "What did not pass is open again in the plan; what people are asked has the mark ?."
-		if err := plan.Mark(e.Workspace, marks); err != nil {
+		if err := plan.Mark(e.Workspace, marks, plan.Held); err != nil {
 			e.Log.Warn("a plan keeps its marks", "plan", plan.Name, "error", err)
 			said = fmt.Sprintf("It still stands so in %s: %v.", plan.Name, err)
 		}
@@ -109,10 +114,7 @@ func (e *Examiner) compare(plans []Plan) {
 			if !step.Checked() {
 				continue
 			}
-			name, sum := plan.Name+"/"+step.Number(), blake3.Sum256([]byte(step.check))
-			for there[name] { // two steps have one number
-				name += "'"
-			}
+			name, sum := step.Key, blake3.Sum256([]byte(step.check))
 			digest := hex.EncodeToString(sum[:4])
 			if there[name] = true; was[name] != "" && was[name] != digest {
 				lost = append(lost, name+" has another check")
@@ -141,7 +143,7 @@ func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
 	open, asked := e.State.Asked("", step.Digest)
 	passed, denied := slices.Contains(e.State.Passed, step.Digest), slices.Contains(e.State.Passed, mind.Denied+step.Digest)
 	isClaim := step.Mark == "x" && step.Checked()
-	awaited := step.Mark == "?" && (step.Person != "" || asked || passed || denied)
+	awaited := step.Mark == "?" && step.Checked()
 	switch {
 	case !isClaim && !awaited:
 		return step.Mark, "", nil
@@ -172,7 +174,7 @@ func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
 	judgeErred := nobody && step.Judge != "" // which is not to be paid for at each answer
 	switch {
 	case why == "" || err != nil:
-		return step.Mark, "", err
+		return "x", "", err
 	case ran, tookTooLong, judgeErred:
 		return " ", why, nil
 	case nobody: // the answer says it
@@ -181,6 +183,27 @@ func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
 	reason, _, _ := strings.Cut(why, "\n")
 	mark, said := e.ask(step, fmt.Sprintf("Is it done? %s/%s, step %q. I cannot tell: %s.", Dir, plan.Name, step.What, reason))
 	return mark, why + "; " + said, nil
+}
+
+// propose asks people, once, whether a plan may go on as it is.
+func (e *Examiner) propose(plan Plan, gate string) {
+	_, asked := e.State.Asked("", gate)
+	if asked || slices.Contains(e.State.Passed, mind.Denied+gate) {
+		return
+	}
+	var fresh []string
+	left := 0
+	for _, step := range plan.Steps {
+		if step.Mark == " " && step.Worker != "" {
+			left++
+		}
+		if e.State.Checks[step.Key] == "" && step.Mark != "x" {
+			fresh = append(fresh, step.What)
+		}
+	}
+	text := fmt.Sprintf("May I go on with %s/%s? %s; %d began, %d are left for workers, for at most %.2f USD. New: %s",
+		Dir, plan.Name, plan.bounds, e.State.Given[plan.Name], left, plan.Price(left), strings.Join(fresh, "; "))
+	_, _ = e.ask(Step{Digest: gate}, mind.CutRunes(text, 900))
 }
 
 // ask asks people about a step.

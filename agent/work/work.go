@@ -4,6 +4,7 @@ package work
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ const Dir = "work"
 const (
 	mostText  = 256 << 10
 	mostPlans = 20
-	mostSteps = 50
+	mostSteps = 500
 	mostFile  = 64 << 20
 )
 
@@ -39,17 +40,26 @@ type Plan struct {
 	Goal  string
 	Every time.Duration // between two times that the same step is named to the identity; 0 where it never is
 	Steps []Step
-	text  []byte
+	// Workers bounds the children that work at once, Most those that begin, USD what all of these cost.
+	Workers int
+	Most    int
+	USD     float64
+	Held    bool // nothing is begun
+	bounds  string
+	text    []byte
 }
 
 // Step is a step of a plan.
 type Step struct {
 	Mark   string // "x" done, " " open, "?" asked, ">" with a worker, "!" failed
 	What   string // with its number
+	Key    string // PLAN/NUMBER, which no other step has
+	Worker string // the model of the child that does it, or "yes" for the identity's own; "": it is the identity's
 	Check  string // the command of its check
 	Person string // who has to look, where that is its check
 	Judge  string // what a judge has to see, where that is its check
 	Digest string // of all that its check is about: the step without its mark, and its files; 16 hex digits
+	line   string // behind its mark
 	check  string // as the plan has it
 	after  string // numbers of the steps before it
 	files  string // their names
@@ -109,6 +119,7 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 	}
 	plan := Plan{Name: name, text: text.Bytes()}
 	end, files, about, allDone, at := "", "", name, true, 0
+	keys := map[string]bool{}
 	for whole := range strings.Lines(text.String()) {
 		line := strings.TrimRight(whole, "\r\n")
 		if goal, is := strings.CutPrefix(line, "# Goal:"); is {
@@ -117,9 +128,18 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 			end = check
 		} else if every, is := strings.CutPrefix(line, "every:"); is {
 			plan.Every, _ = time.ParseDuration(strings.TrimSpace(every)) // what is no time drives nothing
+		} else if strings.HasPrefix(line, "bounds:") {
+			plan.bounds = line
+			_, _ = fmt.Sscanf(line, "bounds: %d steps, %g USD, %d workers", &plan.Most, &plan.USD, &plan.Workers)
+		} else if whole == held {
+			plan.Held = true
 		} else if isStep(line) {
 			step := stepOf(line[len("- [x] "):])
-			step.Mark, step.at = line[3:4], at+3
+			step.Mark, step.at, step.line = line[3:4], at+3, line[len("- [x] "):]
+			for step.Key = name + "/" + step.Number(); keys[step.Key]; { // two steps have one number
+				step.Key += "'"
+			}
+			keys[step.Key] = true
 			step.Digest = digest(root, name+line[4:], step.files)
 			plan.Steps = append(plan.Steps, step)
 			allDone = allDone && step.Mark == "x"
@@ -132,7 +152,7 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 		return Plan{}, fmt.Errorf("it has more than %d steps: part it", mostSteps)
 	}
 	if end != "" && len(plan.Steps) > 0 {
-		last := Step{Mark: " ", What: "done when", files: files, at: plan.Steps[len(plan.Steps)-1].at, isEnd: true}
+		last := Step{Mark: " ", What: "done when", files: files, at: plan.Steps[len(plan.Steps)-1].at, isEnd: true, Key: name + "/done"}
 		last.checkedBy(end)
 		if allDone {
 			last.Mark, last.Digest = "x", digest(root, about+plan.Goal+end, files)
@@ -142,8 +162,8 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 	return plan, nil
 }
 
-// Next returns the step that is next: the first that is open, and waits for no other.
-func (p Plan) Next() (next Step) {
+// ready returns the steps that are open, and wait for no other.
+func (p Plan) ready() (ready []Step) {
 	open := map[string]bool{}
 	for _, step := range p.Steps {
 		open[step.Number()] = open[step.Number()] || step.Mark != "x"
@@ -152,10 +172,10 @@ func (p Plan) Next() (next Step) {
 	for _, step := range p.Steps {
 		waits := slices.ContainsFunc(namesIn(step.after), isOpen)
 		if step.Mark == " " && !waits && !step.isEnd {
-			return step
+			ready = append(ready, step)
 		}
 	}
-	return next
+	return ready
 }
 
 // Number returns the first word of a step.
@@ -178,6 +198,8 @@ func stepOf(text string) (step Step) {
 			step.after = after
 		} else if files, is := strings.CutPrefix(field, "files:"); is {
 			step.files = files
+		} else if worker, is := strings.CutPrefix(field, "worker:"); is {
+			step.Worker = cmp.Or(strings.TrimSpace(worker), "yes")
 		} else if check, is := strings.CutPrefix(field, "check:"); is {
 			step.checkedBy(check)
 		}
@@ -239,9 +261,26 @@ func load(root *os.Root, name string, most int64, into io.Writer) error {
 	return err
 }
 
-// Mark gives steps other marks, by their indexes. A file that was changed since it was read, or is a
-// link, stays as it is: that is an error.
-func (p Plan) Mark(workspace string, marks map[int]string) error {
+// held is the line that keeps a plan from beginning anything.
+const held = "held: lethe work confirm\n"
+
+// Mark gives steps other marks, by their indexes, and holds the plan, or lets it go on.
+func (p Plan) Mark(workspace string, marks map[int]string, hold bool) error {
+	text := bytes.Clone(p.text)
+	for n, mark := range marks {
+		text[p.Steps[n].at] = mark[0]
+	}
+	if p.Held != hold {
+		text = bytes.ReplaceAll(text, []byte(held), nil)
+	}
+	if hold && !p.Held {
+		text = append([]byte(held), text...)
+	}
+	return p.replace(workspace, text)
+}
+
+// replace changes the file. One that was changed since it was read, or is a link, stays as it is: that is an error.
+func (p Plan) replace(workspace string, text []byte) error {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return err
@@ -255,10 +294,6 @@ func (p Plan) Mark(workspace string, marks map[int]string) error {
 	info, err := dir.Lstat(p.Name)
 	if err != nil {
 		return err
-	}
-	text := bytes.Clone(p.text)
-	for n, mark := range marks {
-		text[p.Steps[n].at] = mark[0]
 	}
 	isAsRead := func(there fs.FileInfo, name string) bool {
 		var now bytes.Buffer

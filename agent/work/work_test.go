@@ -98,19 +98,19 @@ func TestMark(t *testing.T) {
 	name := filepath.Join(dir, "work/blog.md")
 	lethetest.Must(t, os.Chmod(name, 0o640))
 	p := read(t, dir)
-	lethetest.Must(t, p.Mark(dir, map[int]string{0: " ", 3: " "})) // the end of the plan opens its last step
+	lethetest.Must(t, p.Mark(dir, map[int]string{0: " ", 3: " "}, false)) // the end of the plan opens its last step
 	open := strings.NewReplacer("\n", "\r\n", "[x] 1", "[ ] 1", "[?] 3", "[ ] 3").Replace(plan)
 	lethetest.Holds(t, name, open)
 	if info, _ := os.Stat(name); info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is %v", info.Mode())
 	}
-	if err := p.Mark(dir, map[int]string{1: " "}); err == nil {
+	if err := p.Mark(dir, map[int]string{1: " "}, false); err == nil {
 		t.Error("it was changed since it was read, and is said to be open")
 	}
 	lethetest.Holds(t, name, open)
 	lethetest.Must(t, os.Rename(name, filepath.Join(dir, "work/there")))
 	lethetest.Must(t, os.Symlink("there", name))
-	if err := read(t, dir).Mark(dir, map[int]string{1: " "}); err == nil {
+	if err := read(t, dir).Mark(dir, map[int]string{1: " "}, false); err == nil {
 		t.Error("a link is said to be open")
 	}
 }
@@ -119,7 +119,7 @@ func TestMark(t *testing.T) {
 func TestStrangeFiles(t *testing.T) {
 	outside := at(t, map[string]string{"work/a.md": plan, "secret": "x"})
 	dir := at(t, map[string]string{"work/good.md": plan, "work/large.md": strings.Repeat("x", 300<<10),
-		"work/long.md": strings.Repeat("- [x] 1 more\n", 51)})
+		"work/long.md": strings.Repeat("- [x] 1 more\n", 501)})
 	lethetest.Must(t, os.Symlink(filepath.Join(outside, "work/a.md"), filepath.Join(dir, "work/link.md")))
 	lethetest.Must(t, os.Mkdir(filepath.Join(dir, "work/dir.md"), 0o700))
 	plans, err := work.Read(dir)

@@ -11,12 +11,16 @@ import (
 )
 
 func newWorkCommand(app *cli.App) *cobra.Command {
-	return &cobra.Command{
+	var next bool
+	cmd := &cobra.Command{
 		Use:   "work [NAME]",
-		Short: "List the plans of an identity, and which of their steps have passed their checks",
+		Short: "List the plans of an identity, and which steps have passed their checks",
 		Args:  cli.MaximumArgs(1),
 		RunE: app.ReadingIdentity(always, func(_ context.Context, id home.Identity, _ []string) error {
-			return working.Show(app, id)
+			return working.Show(app, id, next)
 		}),
 	}
+	cmd.Flags().BoolVar(&next, "dry-run", false, "and what would begin next, with its price")
+	cmd.AddCommand(working.Changes(app)...)
+	return cmd
 }

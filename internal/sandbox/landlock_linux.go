@@ -71,26 +71,30 @@ func (o *order) rule(abi int) error {
 		o.readable = append(o.readable, around(dir, hide)...)
 	}
 	for _, path := range o.readable { // what is missing, or closed to this user, stays closed
-		_ = allow(o.domain, path, readRights)
+		_ = allow(o.domain, path, readRights, false)
 	}
 	for _, path := range devices {
-		_ = allow(o.domain, path, denied.Handled_access_fs)
+		_ = allow(o.domain, path, denied.Handled_access_fs, false)
 	}
 	for _, path := range o.Write {
-		if err := allow(o.domain, path, dirRights); err != nil {
+		if err := allow(o.domain, path, dirRights, o.Exact); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// allow adds rights to a ruleset: to all below path, or to the file at path, which has fewer kinds of them.
-func allow(rules int, path string, rights uint64) error {
+// allow adds rights to a ruleset: to all below path, or to the file at path, which has fewer kinds of them. With exact it
+// refuses a path that leads elsewhere.
+func allow(rules int, path string, rights uint64, exact bool) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	defer unix.Close(fd)
+	if real, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); exact && real != path {
+		return fmt.Errorf("open %s: it is a link", path)
+	}
 	if unix.Faccessat(fd, ".", unix.F_OK, 0) == unix.ENOTDIR {
 		rights &= fileRights
 	}

@@ -39,6 +39,7 @@ type Command struct {
 	Confine bool     // without it, the command may do everything that this user may
 	Write   []string // directories that a confined command may change, besides its HOME and TMPDIR
 	Hide    []string // directories and files that a confined command may not read, wherever they are
+	Exact   bool     // the paths of Write are files, too, that others may exchange meanwhile, and hold no link
 	Read    []string // directories and files that it may read and execute even below Hide
 
 	Args    []string  // a program, looked up in PATH, and its arguments; if set, it runs and Line does not

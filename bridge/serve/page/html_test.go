@@ -56,7 +56,7 @@ func TestHostileText(t *testing.T) {
 	b.PushKey = asHTML
 	all := map[string]content{
 		"now": &nowData{}, "life": &lifeData{}, "forgetting": &forgettingData{}, "mind": &mindData{}, "cost": &costData{},
-		"recall": &recallData{}, "triggers": &triggersData{}, "manage": &manageData{}, "original": &originalData{},
+		"recall": &recallData{}, "triggers": &triggersData{}, "work": &workData{}, "manage": &manageData{}, "original": &originalData{},
 		"agents": &agentsData{}, "devices": &devicesData{}, "conflict": &conflict{}, "failure": &failure{},
 		"rerun": &rerunData{},
 	}

@@ -388,3 +388,18 @@ func TestManageImages(t *testing.T) {
 	p.Goto(m.Page() + "/agents")
 	p.Picture(filepath.Join(*images, "identities.png"))
 }
+
+// A person sees the plans as boards, and confirms, holds and drops them there.
+func TestBoard(t *testing.T) {
+	m := manages(t)
+	m.post("/agents/boot", 200, "name", "ada", "room", "lamp")
+	id, err := home.Home{Dir: m.dir}.Find("ada")
+	lethetest.Must(t, err)
+	plan := filepath.Join(id.Dir, "workspace/work/move.md")
+	lethetest.Write(t, plan, "# Goal: <b>all</b>\nbounds: 2 steps, 1 USD, 1 workers\n- [ ] 1 <i>ask\n- [!] 2 say hello · worker: yes\n")
+	m.shows("/agents/ada/work", "move.md", "&lt;b&gt;all", "It waits for you.", "<li><bdi>1 &lt;i&gt;ask</bdi></li>", "Failed")
+	lethetest.Words(t, m.post("/agents/ada/work/change", 200, "plan", "move.md", "do", "confirm"), "Pause")
+	lethetest.Words(t, m.post("/agents/ada/work/change", 200, "plan", "move.md", "do", "pause"), "It waits for you.")
+	lethetest.Words(t, m.post("/agents/ada/work/change", 400, "plan", "../move", "do", "drop"), "no such file")
+	lethetest.Words(t, m.post("/agents/ada/work/change", 200, "plan", "move.md", "do", "drop"), "No plan")
+}

@@ -50,7 +50,7 @@ type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
 
 // views are listed in this order.
 var views = []*view{
-	&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &manage, &rerun, &original, &agents, &devices,
+	&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &plans, &manage, &rerun, &original, &agents, &devices,
 }
 
 // frame is a view of an identity, for one request.

@@ -3,11 +3,17 @@ package working
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
+
+	"lethe/agent/children"
 	"lethe/agent/home"
 	"lethe/agent/work"
 	"lethe/cmd/lethe/cli"
@@ -18,7 +24,13 @@ import (
 type Plan struct {
 	Plan  string `json:"plan"` // the name of its file
 	Goal  string `json:"goal"`
+	Held  bool   `json:"held,omitempty"`  // by a person, or a /stop
+	Waits bool   `json:"waits,omitempty"` // for people to confirm it
 	Steps []Step `json:"steps"`
+
+	Give []string `json:"give,omitempty"` // steps that workers would begin now
+	USD  float64  `json:"usd,omitempty"`  // that these cost at most
+	Say  string   `json:"say,omitempty"`  // that the identity would hear
 }
 
 // Step is a step of a plan as it is shown.
@@ -28,18 +40,55 @@ type Step struct {
 	Check string `json:"check,omitempty"` // a command
 }
 
-var states = map[string]string{" ": "open", "?": "asked", ">": "given", "!": "failed"}
+// Changes are the commands that change a plan.
+func Changes(app *cli.App) (commands []*cobra.Command) {
+	for _, verb := range [][2]string{
+		{"confirm", "Let a plan go on"}, {"drop", "Set a plan aside"}, {"pause", "Hold a plan until it is confirmed"},
+	} {
+		commands = append(commands, &cobra.Command{
+			Use: verb[0] + " PLAN [NAME]", Short: verb[1], Args: cli.RangeArgs(1, 2),
+			RunE: app.WithHome(func(ctx context.Context, args []string) error {
+				id, err := app.FindToChange(ctx, cli.Argument(args, 1))
+				if err != nil {
+					return err
+				}
+				context, err := app.Look.Context(id)
+				if err != nil {
+					return err
+				}
+				said, err := work.Obey(app.Home.Dir, workspace(app, id), context.State, verb[0], args[0])
+				if err != nil {
+					return err
+				}
+				return app.Print(map[string]string{"done": said}, "%s\n", said)
+			}),
+		})
+	}
+	return commands
+}
 
-// Show prints the plans of an identity.
-func Show(app *cli.App, id home.Identity) error {
+func workspace(app *cli.App, id home.Identity) string {
+	return cmp.Or(app.Settings.Tools.Workspace, filepath.Join(id.Dir, "workspace"))
+}
+
+// Show prints the plans of an identity, and with next what would begin.
+func Show(app *cli.App, id home.Identity, next bool) error {
 	context, err := app.Look.Context(id)
 	if err != nil {
 		return err
 	}
-	read, problem := work.Read(cmp.Or(app.Settings.Tools.Workspace, filepath.Join(id.Dir, "workspace")))
-	plans := []Plan{}
+	read, problem := work.Read(workspace(app, id))
+	states, plans := map[string]string{" ": "open", "?": "asked", ">": "given", "!": "failed"}, []Plan{}
 	for _, p := range read {
-		plan := Plan{Plan: p.Name, Goal: p.Goal, Steps: []Step{}}
+		plan := Plan{Plan: p.Name, Goal: p.Goal, Steps: []Step{}, Held: p.Held, Waits: p.Waits(app.Home.Dir, context.State)}
+		if next {
+			p.Held = p.Held || plan.Waits
+			pass := p.Pass(context.State, children.MaxAlive, time.Now())
+			for _, step := range pass.Give {
+				plan.Give = append(plan.Give, step.What)
+			}
+			plan.USD, plan.Say = p.Price(len(pass.Give)), pass.Say
+		}
 		for _, step := range p.Steps {
 			state := states[step.Mark]
 			switch {
@@ -67,8 +116,17 @@ func write(out io.Writer, id home.Identity, plans []Plan) {
 	}
 	for _, plan := range plans {
 		fmt.Fprintf(out, "%s: %s\n", screen.Sanitize(plan.Plan), screen.Sanitize(plan.Goal))
+		if plan.Waits || plan.Held {
+			fmt.Fprintf(out, "  waits for: lethe work confirm %s\n", screen.Sanitize(strings.TrimSuffix(plan.Plan, ".md")))
+		}
 		for _, step := range plan.Steps {
 			fmt.Fprintf(out, "  %-10s %s\n", step.State, screen.Sanitize(step.What))
+		}
+		if len(plan.Give) > 0 {
+			fmt.Fprintf(out, "  next, for at most %.2f USD: %s\n", plan.USD, screen.Sanitize(strings.Join(plan.Give, "; ")))
+		}
+		if plan.Say != "" {
+			fmt.Fprintf(out, "  next, one turn: %s\n", screen.Sanitize(plan.Say))
 		}
 	}
 }

@@ -1,0 +1,69 @@
+package work
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lethe/internal/durable"
+	"lethe/mind"
+)
+
+// Obey does with a plan what a person wants: confirm, pause or drop. Without words it says how all plans stand. The
+// sentence that it returns is for the person.
+func Obey(home, workspace string, s *mind.State, words ...string) (said string, err error) {
+	plans, err := Steps(workspace)
+	if len(words) != 2 {
+		for _, plan := range plans {
+			said += plan.Stands() + "\n"
+		}
+		return said + "/work confirm, pause or drop PLAN changes one.", err
+	}
+	n := slices.IndexFunc(plans, func(p Plan) bool { return strings.TrimSuffix(p.Name, ".md") == strings.TrimSuffix(words[1], ".md") })
+	if n < 0 {
+		return "", fmt.Errorf("find plan %q: there is no such file in %s of the workspace", words[1], Dir)
+	}
+	plan := plans[n]
+	switch words[0] {
+	case "confirm":
+		file := plan.Confirmation(home, s)
+		if err = durable.MkdirAll(filepath.Dir(file), 0o700); err == nil {
+			err = durable.WriteFile(file, []byte(plan.Name+"\n"), 0o600)
+		}
+		if err == nil {
+			err = plan.Mark(workspace, nil, false)
+		}
+	case "pause":
+		err = plan.Mark(workspace, nil, true)
+	case "drop":
+		err = plan.drop(workspace)
+	default:
+		err = fmt.Errorf("%s a plan: say confirm, pause or drop", words[0])
+	}
+	return fmt.Sprintf("%s: %s.", plan.Name, words[0]), err
+}
+
+// drop moves the plan where none is read.
+func (p Plan) drop(workspace string) error {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return durable.Move(root, path.Join(Dir, p.Name), path.Join(Dir, p.Name+".dropped"))
+}
+
+// Stands says how many steps have which mark.
+func (p Plan) Stands() string {
+	counts := map[string]int{}
+	for _, step := range p.Steps {
+		if !step.isEnd {
+			counts[step.Mark]++
+		}
+	}
+	return fmt.Sprintf("%s: %d done, %d at work, %d waiting, %d asked, %d failed",
+		p.Name, counts["x"], counts[">"], counts[" "], counts["?"], counts["!"])
+}

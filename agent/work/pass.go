@@ -1,0 +1,198 @@
+package work
+
+import (
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zeebo/blake3"
+
+	"lethe/mind"
+)
+
+// Pass is what is due for a plan. It follows from the plan, the log and the clock alone.
+//
+// The log says which child works for a step, from the moment at which the step is given until the child's room is left;
+// the mark only shows it. So a pass finishes what a crash has cut short, and no step is given twice.
+type Pass struct {
+	Marks map[int]string // that steps get
+	Hold  bool           // somebody has stopped a worker: nothing is to begin
+	Leave []string       // rooms of children whose results are settled
+	Give  []Step         // to workers
+	Say   string         // to the identity; "" where nothing is new
+	Seen  string         // of the Fired with Say
+}
+
+// Pass returns what is due. free is how many more children may work.
+func (p Plan) Pass(s *mind.State, free int, now time.Time) (pass Pass) {
+	fired := s.Fires[p.Signer()]
+	seen := strings.Fields(fired.Seen)
+	working, ended := p.reconcile(s, seen, &pass)
+	if p.Held || len(pass.Marks) > 0 {
+		return pass
+	}
+	own := p.give(s, min(free, p.Workers-working), &pass)
+	isNamed := slices.Contains(seen, own.Number()) && now.Before(fired.Last.Add(p.Every))
+	switch {
+	case len(ended) > 0 && working+len(pass.Give) == 0:
+		for _, child := range ended {
+			step, _, _ := strings.Cut(child.Step, " ")
+			seen, pass.Say = append(seen, child.Call), pass.Say+fmt.Sprintf(" %s %s: %s", path.Base(step), child.How, child.Gist)
+		}
+	case own.What != "" && p.Every >= time.Minute && !isNamed:
+		seen, pass.Say = append(seen, own.Number()), " Next: "+own.What
+	default:
+		return pass
+	}
+	slices.Sort(seen)
+	pass.Say = fmt.Sprintf("Go on with %s/%s.%s", Dir, p.Name, pass.Say)
+	pass.Seen = strings.Join(slices.Compact(seen), " ")
+	return pass
+}
+
+// Signer signs the lines about the plan.
+func (p Plan) Signer() string { return "work-" + strings.TrimSuffix(p.Name, ".md") }
+
+// reconcile makes the marks of given steps what the log says. ended are children of whose end the identity is to hear.
+func (p Plan) reconcile(s *mind.State, seen []string, pass *Pass) (working int, ended []mind.Child) {
+	given := map[string]mind.Child{}
+	for _, child := range s.Children {
+		key, _, _ := strings.Cut(child.Step, " ")
+		given[key] = child
+	}
+	pass.Marks = map[int]string{}
+	var done []mind.Child
+	left := 0 // steps that are not done
+	for n, step := range p.Steps {
+		child, isGiven := given[step.Key]
+		mark := step.Mark
+		switch {
+		case isGiven && child.Open():
+			mark, working = ">", working+1
+		case isGiven && slices.Contains(seen, child.Call):
+			pass.Leave = append(pass.Leave, child.Room)
+		case isGiven && child.How != mind.WorkDone:
+			mark, ended = "!", append(ended, child)
+			pass.Hold = pass.Hold || child.How == mind.WorkStopped && step.Mark != mark
+		case isGiven && (step.Person+step.Judge != "" || !strings.HasPrefix(child.Step, step.id())):
+			mark, ended = "?", append(ended, child)
+		case isGiven: // its check has passed, or the child's answer would not count
+			mark, done = "x", append(done, child)
+		case step.Worker != "" && mark == ">":
+			mark = " "
+		}
+		if mark != step.Mark {
+			pass.Marks[n] = mark
+		}
+		if mark != "x" && !step.isEnd {
+			left++
+		}
+	}
+	if left == 0 { // the last ones stay until the identity knows
+		return working, append(ended, done...)
+	}
+	for _, child := range done {
+		if len(pass.Marks) == 0 {
+			pass.Leave = append(pass.Leave, child.Room)
+		}
+	}
+	return working, ended
+}
+
+// id names the step with its words.
+func (s Step) id() string {
+	sum := blake3.Sum256([]byte(s.line))
+	return s.Key + " " + hex.EncodeToString(sum[:4]) + " "
+}
+
+// give finds the steps that can begin, and the first one that is the identity's own.
+func (p Plan) give(s *mind.State, places int, pass *Pass) (own Step) {
+	var busy []string
+	for _, child := range s.Working() {
+		busy = append(busy, strings.Fields(child.Step)...)
+	}
+	for _, step := range p.ready() {
+		files := namesIn(step.files)
+		meets := slices.ContainsFunc(files, func(name string) bool {
+			return slices.ContainsFunc(busy, func(other string) bool { return in(name, other) || in(other, name) })
+		})
+		switch {
+		case step.Worker == "" || p.Workers < 1:
+			if own.What == "" {
+				own = step
+			}
+		case len(pass.Give) < places && !meets:
+			pass.Give, busy = append(pass.Give, step), append(busy, files...)
+		}
+	}
+	return own
+}
+
+// in reports whether a file is another one, or below that.
+func in(file, other string) bool {
+	rel, err := filepath.Rel(other, file)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// Ask is the call that gives a step to a worker.
+func (p Plan) Ask(step Step) mind.Ask {
+	files, number := strings.Join(namesIn(step.files), " "), step.Number()
+	soul := fmt.Sprintf("Your work is step %s of the plan %s/%s: %s", number, Dir, p.Name, p.Goal)
+	if step.Person+step.Judge != "" {
+		soul += "\nIt is done when: " + step.check
+	}
+	args := map[string]string{
+		"brief": strings.TrimSpace(strings.TrimPrefix(step.What, number)), "soul": soul, "check": step.Check,
+		"files": cmp.Or(files, os.DevNull), "model": strings.TrimPrefix(step.Worker, "yes"),
+	}
+	if p.USD > 0 {
+		args["usd"] = fmt.Sprintf("%.4f", p.Price(1))
+	}
+	text, _ := json.Marshal(args) // cannot fail
+	return mind.Ask{Call: p.Signer(), Tool: "SPAWN", Args: string(text), Step: step.id() + files}
+}
+
+// Price is what workers cost at most, in USD.
+func (p Plan) Price(workers int) float64 { return p.USD / float64(max(1, p.Most)) * float64(workers) }
+
+// Gate names what people confirm: the bounds of a plan; and all its steps, where more workers would begin than these allow.
+func (p Plan) Gate(s *mind.State) string {
+	begun, text := s.Given[p.Name], ""
+	given := ""
+	for _, call := range s.Approved {
+		given += " " + call.Exact + " "
+	}
+	for _, child := range s.Children {
+		given += " " + child.Step + " "
+	}
+	for _, step := range p.Steps {
+		isGiven := strings.Contains(given, " "+step.Key+" ")
+		if text += step.line + "\n"; step.Mark == " " && !step.isEnd && !isGiven {
+			begun++
+		}
+	}
+	times := (begun - 1) / max(1, p.Most)
+	if times == 0 {
+		text = ""
+	}
+	sum := blake3.Sum256(fmt.Appendln(nil, s.Self, p.Name, p.bounds, times, text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Confirmation is the file in a home with which a person lets a plan go on, as its Gate has it.
+func (p Plan) Confirmation(home string, s *mind.State) string {
+	return filepath.Join(home, "allowed", "plan-"+p.Gate(s))
+}
+
+// Waits reports whether people have still to confirm the plan.
+func (p Plan) Waits(home string, s *mind.State) bool {
+	_, err := os.Lstat(p.Confirmation(home, s))
+	return p.Most > 0 && err != nil && !slices.Contains(s.Passed, p.Gate(s))
+}
