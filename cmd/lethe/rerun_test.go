@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -279,5 +280,44 @@ func TestRerunOnThePage(t *testing.T) {
 	lethetest.Words(t, post("from=epoch+0&yes=true"), "e3 now, rehearsal", "1 answers, other calls in 0")
 	if len(a.bodies) != asked+1 || !bytes.Equal(a.bodies[asked], a.bodies[0]) {
 		t.Errorf("%d requests", len(a.bodies)-asked)
+	}
+}
+
+var hashes = regexp.MustCompile(`[0-9a-f]{16,}`)
+
+// What a life with a large limit is asked with a smaller one is what a life with the smaller one was asked, but for
+// hashes, over compactions without a model.
+func TestRerunIsTheOtherLife(t *testing.T) {
+	var lines []string
+	for n := range 24 {
+		lines = append(lines, fmt.Sprintf("the berth of boat %d is at pier %d, and %s", n, 90+n, strings.Repeat("the tide is low. ", 240)))
+	}
+	lived := func(limit int) (*asked, string) {
+		a := newAsked(t)
+		home := a.newHome()
+		lethetest.Write(a, filepath.Join(home, "config.toml"), fmt.Sprintf("[model]\nbase_url = %q\nname = \"rehearsal\"\n"+
+			"[context]\nlimit = %d\n[compactor]\nmode = \"mechanical\"\n[recall]\nhints = \"off\"\n", a.url, limit))
+		a.lines(home, func() {}, lines...)
+		return a, home
+	}
+	small, _ := lived(20_000)
+	large, home := lived(100_000)
+	_, now := large.rerun(home, "--from", "epoch 0", "--limit", "20000")
+	faded := 0
+	for i, then := range small.bodies {
+		want, got := hashes.ReplaceAll(then, []byte("#")), hashes.ReplaceAll(now[i], []byte("#"))
+		if !bytes.Equal(want, got) {
+			at := 0
+			for at < min(len(want), len(got)) && want[at] == got[at] {
+				at++
+			}
+			t.Fatalf("request %d differs at %d: %.300s\n%.300s", i, at, want[at:], got[at:])
+		}
+		if bytes.Contains(then, []byte(" summary ◱hash=")) {
+			faded++
+		}
+	}
+	if faded < 10 {
+		t.Errorf("in %d of %d requests something had faded", faded, len(now))
 	}
 }

@@ -16,16 +16,19 @@ import (
 // first one begins as it was. Its compactions ask no model, and what they make is kept nowhere else.
 type fitter struct {
 	*blobs.Store
-	made map[blobs.Hash][]byte
-	was  *mind.State // the newest
+	people []string // whose words may be pinned
+	made   map[blobs.Hash][]byte
+	was    *mind.State // the newest
 }
 
 func (f *fitter) fit(state *mind.State, limit int, at time.Time) error {
 	if f.was != nil {
 		next := f.was.Context
-		isNew := func(e *mind.Entry) bool { return e.N >= f.was.Next }
-		if at := slices.IndexFunc(state.Live, isNew); at >= 0 {
-			next.Live = append(slices.Clip(next.Live), state.Live[at:]...)
+		next.Live = slices.Clone(next.Live)
+		for _, e := range state.Live {
+			if e.N >= f.was.Next {
+				next.Live = append(next.Live, e)
+			}
 		}
 		joined := state.Forget(next, state.LastBlob)
 		if _, err := joined.Conserved(); err == nil {
@@ -36,8 +39,10 @@ func (f *fitter) fit(state *mind.State, limit int, at time.Time) error {
 	f.was = state
 	estimate := prompt.Estimator(state)
 	size := func() int { return new(prompt.Rendering).Tokens(state, state.Confided(), estimate) }
+	isListed := func(name string) bool { return slices.Contains(f.people, name) }
 	compact := func(set compactor.Settings, share float64) error {
-		job, _ := compactor.Plan(state, compactor.Input{Settings: set, Meter: estimate.Tokens, Share: share})
+		job, _ := compactor.Plan(state, compactor.Input{Settings: set, Meter: estimate.Tokens, Share: share,
+			Tail: state.Confided(), People: isListed})
 		out, err := compactor.Swap(state, job.Mechanical(), set, estimate.Tokens, f.put, f.read)
 		if err != nil || len(out.Lines) == 0 {
 			return err

@@ -49,7 +49,7 @@ func Run(ctx context.Context, app *cli.App, options Options, who string) error {
 	if err != nil {
 		return err
 	}
-	fitter := &fitter{Store: app.Look.Store, made: map[blobs.Hash][]byte{}}
+	fitter := &fitter{Store: app.Look.Store, people: app.Look.People, made: map[blobs.Hash][]byte{}}
 	for _, s := range steps {
 		if err := s.prepare(app, id, options, fitter); err != nil {
 			return fmt.Errorf("rerun %s: %w", s.Entry, err)
