@@ -109,8 +109,10 @@ func (m speech) pin(words string) string {
 }
 
 // quoting matches the last words of a sentence before what it may quote: up to its last colon or quotation mark, or the
-// sign of a quoted line.
-var quoting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^>|.{0,60}(:(\s|$)|["“”„«»「])`) })
+// sign of a quoted line. It begins with a whole word.
+var quoting = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^>|(^|[^!-~]).{0,60}(:(\s|$)|["“”„«»「])`)
+})
 
 // pin adds a pin, unless there are enough or one says the same, and perhaps more.
 func (f *Fade) pin(saying said) {
@@ -133,31 +135,66 @@ func (sw *swap) pin(pins []mind.Pin) {
 	}
 }
 
-// end takes away the pins that a chunk after them calls over: kept or withdrawn. Pins of a person
-// stay.
+// end takes away the pins that a chunk after them calls over: kept or withdrawn. Of one that says more, the rest stays.
+// Pins of a person stay.
 func (sw *swap) end(fades []Fade) (note string) {
 	var gone []string
-	over := func(pin mind.Pin) bool {
-		named := func(text string) bool { return same(pin.Text, text) }
-		return pin.From > 0 && slices.ContainsFunc(fades, func(f Fade) bool {
-			return pin.From < f.From && slices.ContainsFunc(f.over, named)
-		})
-	}
-	sw.Pins = slices.DeleteFunc(sw.Pins, func(pin mind.Pin) bool {
-		if !over(pin) {
-			return false
+	left := func(pins []mind.Pin) (rest []mind.Pin) {
+		for _, pin := range pins {
+			shown := pin.String()
+			for _, f := range fades {
+				if pin.From > 0 && pin.From < f.From {
+					pin.Text = strike(pin.Text, f.over)
+				}
+			}
+			if pin.Text != "" {
+				rest = append(rest, pin)
+			} else {
+				gone = append(gone, blobs.Unescape(shown))
+			}
 		}
-		gone = append(gone, blobs.Unescape(pin.String()))
-		return true
-	})
-	for i := range fades {
-		fades[i].pins = slices.DeleteFunc(slices.Clone(fades[i].pins), over)
+		return rest
 	}
+	for i := range fades {
+		fades[i].pins = left(fades[i].pins)
+	}
+	gone = nil // nobody has seen those
+	sw.Pins = left(sw.Pins)
 	if len(gone) == 0 {
 		return ""
 	}
 	return "No longer pinned, since kept or withdrawn:\n" + strings.Join(gone, "\n") + "\nIf one of them still " +
 		"holds, write it into self/MEMORY.md."
+}
+
+// noLonger begins a sentence of a pin that does not hold any more, among others that do.
+const noLonger = "(no longer: "
+
+// strike marks the sentences of a pin that some texts call over; it returns "" where none is left. What may be a
+// quotation ends as a whole: without its beginning it would read as an order.
+func strike(pin string, over []string) string {
+	named := func(text string) bool {
+		return slices.ContainsFunc(over, func(one string) bool { return same(text, one) })
+	}
+	who, words, _ := strings.Cut(pin, ": ")
+	isQuote := quoting().MatchString(strings.ReplaceAll(words, noLonger, ""))
+	parts, marked, open := sentences(words), false, false
+	for i, part := range parts {
+		switch {
+		case strings.HasPrefix(part, noLonger):
+		case !isQuote && named(part):
+			parts[i], marked = noLonger+part+")", true
+		default:
+			open = true
+		}
+	}
+	switch {
+	case marked && open:
+		return who + ": " + strings.Join(parts, " ")
+	case marked || named(pin):
+		return ""
+	}
+	return pin
 }
 
 // same reports whether a text names a pin: one holds the other, or most of it.
