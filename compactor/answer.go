@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -18,15 +19,20 @@ import (
 // is left empty.
 type jsonAnswer struct {
 	Chunks []struct {
-		From, To  json.RawMessage
-		Relevance any
-		Topics    []any
-		Alone     bool
+		From, To json.RawMessage
+		Topics   []any
+		Alone    bool
+		remarks
 	}
-	Summary, Gist string
-	Relevance     any
-	Pins, Over    []any
-	Overtakes     []any
+	Summary string
+	remarks
+}
+
+// remarks are what a model says of a chunk beside its summary.
+type remarks struct {
+	Gist                  string
+	Relevance             any
+	Pins, Over, Overtakes []any
 }
 
 // object finds the first JSON object in a text that answers a task: models put
@@ -61,8 +67,7 @@ func readSegments(text string) (out []entryRange, err error) {
 		to, ok2 := entry(chunk.To)
 		if ok1 && ok2 {
 			out = append(out, entryRange{
-				from: from, to: to, topics: len(chunk.Topics), relevance: relevance(chunk.Relevance),
-				alone: chunk.Alone && lone < maxPhrases,
+				from: from, to: to, topics: len(chunk.Topics), alone: chunk.Alone && lone < maxPhrases, remarks: chunk.remarks,
 			})
 		}
 		if chunk.Alone {
@@ -89,8 +94,7 @@ func entry(raw json.RawMessage) (int, bool) {
 	return n, err == nil
 }
 
-// readSummary reads a SUMMARISE answer into f, escaped, and returns the sentences to be
-// pinned. The relevance is 0 if the answer gives no number.
+// readSummary reads a SUMMARISE answer into f, escaped, and returns the sentences to be pinned.
 func (f *Fade) readSummary(text string) (pins []string, err error) {
 	answer, err := object(text)
 	if err == nil && strings.TrimSpace(answer.Summary) == "" {
@@ -99,22 +103,35 @@ func (f *Fade) readSummary(text string) (pins []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Summary, f.Gist, f.Relevance = fromModel(answer.Summary), fromModel(answer.Gist), relevance(answer.Relevance)
-	f.over, f.overtakes = phrases(answer.Over), claims(answer.Overtakes)
-	return phrases(answer.Pins), nil
+	f.Summary = fromModel(answer.Summary)
+	return f.read(answer.remarks), nil
 }
 
-// claims reads items like "e3..e9: the code is 4471". One without a line, of older answers, means part of a range.
-func claims(items []any) (out []string) {
+// read reads remarks into f, escaped, and returns the sentences to be pinned. The relevance is 0 if there is no number.
+func (f *Fade) read(given remarks) (pins []string) {
+	f.Gist, f.Relevance = gist(blobs.Unescape(fromModel(given.Gist))), min(relevance(given.Relevance), 9)
+	f.over, f.overtakes = phrases(given.Over), f.claims(given.Overtakes)
+	return phrases(given.Pins)
+}
+
+// claims reads items like "e3..e9 by e35: the code is 4471". One without a line, of older answers, means part of a
+// range. Where no entry of the chunk is named, its last one stands for it.
+func (f *Fade) claims(items []any) map[string]int {
+	out := map[string]int{}
 	for _, item := range items[:min(len(items), maxPhrases)] {
 		given, _ := item.(string)
 		name, line, quotes := strings.Cut(fromModel(given), ":")
+		name, said, _ := strings.Cut(name, " by ")
+		by, _ := entry(json.RawMessage(said))
+		if by < f.From || by > f.To {
+			by = f.To
+		}
 		line = strings.Trim(strings.TrimSuffix(gist(line), "…"), ` "“”`)
 		switch {
 		case !quotes:
-			out = append(out, name)
+			out[name] = by
 		case len(mind.Plain(line)) >= leastQuote:
-			out = append(out, name+": "+line)
+			out[name+": "+line] = by
 		}
 	}
 	return out
@@ -168,8 +185,7 @@ func relevance(given any) int {
 	return int(min(max(math.Round(number), 1), 10))
 }
 
-// accept makes a chunk's fade of an answer, or says why it is of no use. 10 stands for
-// rules and promises, which are pinned: the rest fades as 9 does.
+// accept makes a chunk's fade of an answer, or says why it is of no use.
 func (j Job) accept(units []unit, answer string) (Fade, error) {
 	fade := chunk(units)
 	pins, err := fade.readSummary(answer)
@@ -179,20 +195,22 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 	if has, may := j.in.Meter.of(fade.Summary), j.in.Meter.of(text(units)); has > may {
 		return Fade{}, fmt.Errorf("%w: the summary has %d tokens and its source %d", ErrGarbage, has, may)
 	}
-	spoken := j.binding(units)
-	if len(spoken) == 0 { // what tools and strangers say ends no rule either
-		fade.over = nil
-	}
-	fade.named(pins, spoken)
-	if fade.Relevance == 0 {
-		fade.Relevance = mechanicalRelevance(units)
-	}
-	fade.Relevance = min(fade.Relevance, 9)
-	fade.Gist = gist(blobs.Unescape(fade.Gist))
+	j.bind(&fade, pins)
 	if fade.Gist == "" {
 		fade.Gist = mechanicalGist(units, talk(units))
 	}
 	fade.Summary = j.in.Meter.shorten(fade.Summary, j.longest(fade)*3/2) // a model counts no tokens
 	fade.Summary = j.attributed(fade.Summary, units)
 	return fade, nil
+}
+
+// bind pins what people who count have said, and completes the relevance. 10 stands for rules and promises, which are
+// pinned: the rest fades as 9 does.
+func (j Job) bind(fade *Fade, pins []string) {
+	spoken := j.binding(fade.units)
+	if len(spoken) == 0 { // what tools and strangers say ends no rule either
+		fade.over = nil
+	}
+	fade.named(pins, spoken)
+	fade.Relevance = cmp.Or(fade.Relevance, mechanicalRelevance(fade.units))
 }

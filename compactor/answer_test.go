@@ -24,7 +24,11 @@ func TestReadSegments(t *testing.T) {
 		`{"chunks":[{"relevance":"high","from":"e3","to":"e9"},{"from":"e10","to":"e12"}]}`:     "[{3 9 0 0 false} {10 12 0 0 false}]",
 		`{"result":{"chunks":[{"from":"e3","to":"e9"}]}}`:                                       "[{3 9 0 0 false}]",
 	} {
-		got, err := readSegments(answer)
+		ranges, err := readSegments(answer)
+		var got []string
+		for _, r := range ranges {
+			got = append(got, fmt.Sprint("{", r.from, " ", r.to, " ", r.topics, " ", relevance(r.remarks.Relevance), " ", r.alone, "}"))
+		}
 		if err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%s: %v %v, want %s", answer, got, err, want)
 		}
@@ -43,7 +47,7 @@ func TestReadSegments(t *testing.T) {
 }
 
 func TestReadSummary(t *testing.T) {
-	for raw, want := range map[string]int{"4": 4, `"7"`: 7, "0": 1, "-3": 1, "99": 10, "6.6": 7, `"high"`: 0, "null": 0,
+	for raw, want := range map[string]int{"4": 4, `"7"`: 7, "0": 1, "-3": 1, "99": 9, "6.6": 7, `"high"`: 0, "null": 0,
 		"[3]": 0, "1e400": 0} {
 		var f Fade
 		if _, err := f.readSummary(`{"summary":"s","relevance":` + raw + `}`); err != nil || f.Relevance != want {

@@ -144,8 +144,8 @@ type Fade struct {
 	over   []string // pinned sentences that are kept or withdrawn by now, as the model wrote them
 	lines  int      // what people said
 	topics int      // as SEGMENT says
-	// overtakes are keys for mind.Overtaken, by the model: not checked, and of any ranges.
-	overtakes []string
+	// overtakes has keys for mind.Overtaken, by the model: not checked, and of any ranges.
+	overtakes map[string]int
 	units     []unit // its entries, as they were read
 	stays     int    // how many swaps have left it live
 }

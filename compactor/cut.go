@@ -153,11 +153,10 @@ func quiet(turn []unit) bool {
 func plainChunks(run []unit, set Settings) [][]unit {
 	list := pieces(run, set.maxChunk())
 	n := size(run)
-	isOneTurn := n <= set.maxChunk() && len(stretches(run)) == 1
-	if n <= 2*minChunk || isOneTurn {
-		return [][]unit{run}
-	}
-	if len(list) == 1 || echo(run) != "" {
+	talks := len(stretches(run))
+	isOneTurn := n <= set.maxChunk() && talks == 1
+	isShort := n <= 2*minChunk && talks <= maxTopics
+	if echo(run) != "" || !brief(run) && (isShort || isOneTurn || len(list) == 1) {
 		return [][]unit{run}
 	}
 	few := len(list) <= plainPieces || 2*n >= len(list)*set.usualChunk()
@@ -219,6 +218,11 @@ func smallest(chunks [][]unit, most int) (at, least int) {
 		}
 	}
 	return at, least
+}
+
+// brief reports whether units with a reply are too few for a summary: SEGMENT says at once what stays of them.
+func brief(units []unit) bool {
+	return size(units) < aloneChunk && slices.ContainsFunc(units, func(u unit) bool { return u.Kind == mind.Reply })
 }
 
 // cutAt makes chunks of a run from the ranges that a model named, whatever those
@@ -301,9 +305,10 @@ func longResult(chunk []unit) bool {
 	return given >= minChunk && given > size(chunk)/2
 }
 
-// entryRange is a range of entry numbers with a model's remarks: the number of its topics, its relevance, and whether
-// it joins no other range.
+// entryRange is a range of entry numbers with a model's remarks: the number of its topics, whether it joins no other
+// range, and what stays of it.
 type entryRange struct {
-	from, to, topics, relevance int
-	alone                       bool
+	from, to, topics int
+	alone            bool
+	remarks          remarks
 }

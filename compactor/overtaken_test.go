@@ -21,7 +21,7 @@ func TestOvertaken(t *testing.T) {
 	w.turns(9, 700)
 	fades := chunks(w, 5)
 	last := fades[len(fades)-1]
-	var f Fade
+	f := Fade{From: fades[0].From, To: fades[0].To}
 	_, err := f.readSummary(fmt.Sprintf(`{"summary":"s","overtakes":[%q,"e1..e999","e%d..e%d",7,null,"premiere"]}`,
 		first.Name(), last.From, last.To))
 	lethetest.Must(t, err)
@@ -71,6 +71,8 @@ func TestOvertakenInOneCompaction(t *testing.T) {
 		want      string
 	}{
 		"quoted":       {`%s: The key's code is 4471!`, false, `, overtaken by e%d: "The key's code is 4471!"`},
+		"by its entry": {`%s by e BY: The key's code is 4471!`, false, `, overtaken by eBY: "The key's code is 4471!"`},
+		"by another":   {`%s by e999: the key's code is 4471`, false, `, overtaken by e%d: "the key's code is 4471"`},
 		"stayed":       {`%s: the key's code is 4471`, true, `, overtaken by e%d: "the key's code is 4471"`},
 		"not said":     {`%s: the key's code is 5555`, false, ""},
 		"said by none": {`e700..e900: the key's code is 4471`, false, ""},
@@ -90,6 +92,7 @@ func TestOvertakenInOneCompaction(t *testing.T) {
 			fades := chunks(w, 5)
 			first, last := fades[0], &fades[len(fades)-1]
 			overtakes := strings.Replace(c.overtakes, "%s", mind.EntryID(first.From), 1)
+			overtakes = strings.Replace(overtakes, "e BY", mind.EntryID(last.From), 1)
 			_, err := last.readSummary(fmt.Sprintf(`{"summary":"s","gist":"g","overtakes":[%q]}`, overtakes))
 			lethetest.Must(t, err)
 			by := last.To
@@ -100,7 +103,7 @@ func TestOvertakenInOneCompaction(t *testing.T) {
 			w.swap(fades)
 			want := fmt.Sprintf("◆ e%d..e%d summary", first.From, first.To)
 			if c.want != "" {
-				want += fmt.Sprintf(c.want, by)
+				want += strings.NewReplacer("e%d", mind.EntryID(by), "eBY", mind.EntryID(last.From)).Replace(c.want)
 			}
 			if past := w.state.Stable.Past; !strings.Contains(past, want+" ◱hash=") || c.want == "" && strings.Contains(past, "overtaken") {
 				t.Errorf("no %q in\n%s", want, past)

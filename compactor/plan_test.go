@@ -445,7 +445,7 @@ func TestCutLeavesConfidencesAlone(t *testing.T) {
 		}
 	}
 	for _, u := range run {
-		if u.begins != (entryRange{}) {
+		if u.begins.to != 0 {
 			t.Errorf("e%d of the job is marked", u.N)
 		}
 	}

@@ -110,7 +110,8 @@ func (w *worker) try(ctx context.Context, name string, units []unit, use func(an
 	return err
 }
 
-// cut cuts the runs into chunks, with a relevance each: one call cuts those whose chunks are not plain.
+// cut cuts the runs into chunks, with a relevance each: one call cuts those whose chunks are not plain, and says what
+// stays of brief ones.
 func (w *worker) cut(ctx context.Context) (chunks []Fade) {
 	most := w.in.Settings.maxChunk()
 	var unclear []unit
@@ -137,7 +138,11 @@ func (w *worker) cut(ctx context.Context) (chunks []Fade) {
 			cut = mechanicalChunks(run, most)
 		}
 		for _, c := range cut {
-			chunks = append(chunks, relevant(c))
+			fade, said := relevant(c), c[0].begins
+			if brief(c) && said.from == fade.From && said.to == fade.To {
+				w.bind(&fade, fade.read(said.remarks))
+			}
+			chunks = append(chunks, fade)
 		}
 	}
 	return chunks
@@ -147,7 +152,7 @@ func (w *worker) cut(ctx context.Context) (chunks []Fade) {
 func relevant(units []unit) Fade {
 	fade := chunk(units)
 	for _, u := range units {
-		fade.Relevance = max(fade.Relevance, min(u.begins.relevance, 9))
+		fade.Relevance = max(fade.Relevance, min(relevance(u.begins.remarks.Relevance), 9))
 	}
 	if fade.Relevance == 0 {
 		fade.Relevance = mechanicalRelevance(units)
@@ -157,12 +162,8 @@ func relevant(units []unit) Fade {
 
 // summarise asks for the summary of a chunk, unless it has one or is only a few words that were heard.
 func (w *worker) summarise(ctx context.Context, before Fade) Fade {
-	replied := slices.ContainsFunc(before.units, func(u unit) bool { return u.Kind == mind.Reply })
-	fewWords := before.Tokens < aloneChunk && !replied
-	if fewWords || !before.unread() {
-		return w.unasked(before)
-	}
-	if echo(before.units) != "" {
+	fewWords := before.Tokens < aloneChunk && !brief(before.units)
+	if fewWords || !before.unread() || echo(before.units) != "" {
 		return w.unasked(before)
 	}
 	var fade Fade

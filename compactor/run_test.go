@@ -15,6 +15,7 @@ import (
 
 	"lethe/internal/test/lethetest"
 	"lethe/mind"
+	"lethe/mind/audience"
 )
 
 func TestMain(m *testing.M) {
@@ -101,6 +102,78 @@ func TestRunCutsWhatIsPlainByItself(t *testing.T) {
 	ran(t, w.plan(), model, false)
 	if n := model.count(Segment); n != 1 {
 		t.Errorf("%d SEGMENT calls for two runs", n)
+	}
+}
+
+// Several subjects are cut by SEGMENT however few tokens they have, so that no gist has to tell of more than it can.
+func TestRunAsksAboutManyShortTalks(t *testing.T) {
+	for talks, want := range map[int]int{3: 0, 8: 1} {
+		w := newWorld(t, 14_000)
+		w.set.Target = 0
+		for i := range talks {
+			w.hear("ada", fmt.Sprintf("subject %d: %s", i, strings.Repeat("it is another one. ", 60/talks)))
+			w.reply("noted")
+		}
+		w.turns(3, 2000)
+		j := w.plan()
+		j.runs = [][]unit{j.runs[0][:2*talks]}
+		if n := size(j.runs[0]); n > 2*minChunk {
+			t.Fatalf("%d tokens are not short", n)
+		}
+		model := able(2, 5)
+		_ = j.fades(t.Context(), model)
+		if n := model.count(Segment); n != want {
+			t.Errorf("%d SEGMENT calls for %d talks, want %d", n, talks, want)
+		}
+	}
+}
+
+// What is too short for a summary of its own, in rooms apart, is cut and named by one call. What that leaves out, or
+// names together with others, is asked for as ever.
+func TestRunNamesBriefTalksAtOnce(t *testing.T) {
+	w := newWorld(t, 14_000)
+	w.set.Target = 0
+	rooms := []string{"ann", "ben"}
+	for i := range 4 {
+		w.hear([]string{"ann", "ben"}[i%2], fmt.Sprintf("From now on call me number %d. Never say it to others.", i))
+		w.state.Live[len(w.state.Live)-1].Room = rooms[i%2]
+		w.reply("I will.")
+	}
+	w.turns(6, 1500)
+	for _, name := range rooms {
+		w.state.Rooms[name] = &mind.Room{Readers: audience.Readers{name}}
+	}
+	j := w.plan()
+	if len(j.runs) != 5 || !brief(j.runs[3]) {
+		t.Fatalf("%d runs", len(j.runs))
+	}
+	j.runs = j.runs[:4]
+	model := able(2, 5)
+	others := model.answer
+	model.answer = func(ctx context.Context, a Ask) (string, error) {
+		if a.Task == Segment {
+			return `{"chunks":[{"from":"e1","to":"e2","gist":"ann's name","pins":["From now on call me number 0."],"relevance":7},
+				{"from":"e3","to":"e4","topics":["a name"]},{"from":"e5","to":"e8","gist":"both"}]}`, nil
+		}
+		return others(ctx, a)
+	}
+	fades := j.fades(t.Context(), model)
+	if model.count(Segment) != 1 || model.count(Summarise) != 3 || len(fades) != 4 {
+		t.Fatalf("%d SEGMENT and %d SUMMARISE calls for %d chunks", model.count(Segment), model.count(Summarise), len(fades))
+	}
+	f := fades[0]
+	if f.Gist != "ann's name" || f.Relevance != 7 || f.Summary != "" || f.Mechanical || len(f.pins) != 1 ||
+		f.pins[0].Text != "ann: From now on call me number 0. Never say it to others." || fades[2].Gist == "both" {
+		t.Errorf("it is named %+v, the third %q", f, fades[2].Gist)
+	}
+	w.swap(fades)
+	if past := w.state.Stable.Past; !strings.Contains(past, "◆ e1..e2 gist ◱hash=") || !strings.Contains(past, "gist=(ann) ann's name◲") {
+		t.Errorf("the past is\n%s", past)
+	}
+	model = &scripted{answer: func(context.Context, Ask) (string, error) { return "prose", nil }}
+	j.runs = j.runs[:1]
+	if fades := j.fades(t.Context(), model); len(fades) != 1 || !fades[0].Mechanical || fades[0].Summary == "" {
+		t.Errorf("without an answer it is %+v", fades)
 	}
 }
 

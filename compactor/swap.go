@@ -110,8 +110,8 @@ func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
 func (sw *swap) overtake(chunks []Fade) {
 	claims := maps.Clone(sw.Overtaken)
 	for _, fade := range chunks {
-		for _, claim := range fade.overtakes {
-			claims[claim] = max(claims[claim], fade.To)
+		for claim, by := range fade.overtakes {
+			claims[claim] = max(claims[claim], by)
 		}
 	}
 	for claim, by := range claims {

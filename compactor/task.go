@@ -24,17 +24,21 @@ Answer with one JSON object and nothing else, and call no tool:
 {"chunks":[{"from":"e1","to":"e2","topics":["…"],"relevance":4,"alone":false}, …]}
 topics: what you would look for it by, usually one; each gets its own words in the summary.
 alone: true for a rule, a promise or a confidence. It is joined with nothing else, however short it is.
-relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is being worked on). The least relevant fade first.
-`
+` + relevanceForm + `A chunk below %d tokens gets no summary. Such a one has a gist, too, and pins, over and overtakes where there are any:
+` + remarksForm
 
 const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
 {"summary":"…","gist":"…","relevance":4,"pins":[],"over":[],"overtakes":[]}
 summary: of these entries; of later ones only what they have overtaken. At most %d words; much more is cut from its end.
-gist: one line of at most %d characters: what, outcome, one name to find it by; of several topics each.
-relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is being worked on). The least relevant are soon no more than their gist.
+` + relevanceForm + remarksForm
+
+const relevanceForm = `relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is being worked on). The least relevant fade first.
+`
+
+const remarksForm = `gist: one line of at most %d characters: what, outcome, one name to find it by; of several topics each.
 pins: sentences that people or you said in these entries, word for word, that must stay before you when the rest has faded: a standing rule, a confidence, a promise not yet kept. Usually none; none that stands in MEMORY or the pins already.
 over: pins, or such sentences of earlier entries, word for word, that are kept or withdrawn by now. Usually none.
-overtakes: what these entries have changed of older ones: their range and the old line, word for word, like "e3..e9: the code is 4471". Only that line is marked. Usually none.
+overtakes: what these entries have changed of older ones: their range, the entry that did, and the old line, word for word, like "e3..e9 by e35: the code is 4471". Only that line is marked. Usually none.
 `
 
 // Wish words what a person says about one compaction, for its tasks and for the life; of nothing it says nothing.
@@ -58,7 +62,7 @@ func (j Job) task(name string, units []unit, why error) string {
 	j.list(&b, units, name == Segment)
 	if name == Segment {
 		set := j.in.Settings
-		fmt.Fprintf(&b, "\n"+segmentForm, set.usualChunk()/100*100, set.maxChunk()/100*100, aloneChunk)
+		fmt.Fprintf(&b, "\n"+segmentForm, set.usualChunk()/100*100, set.maxChunk()/100*100, aloneChunk, aloneChunk, blobs.MaxGist)
 	} else {
 		fmt.Fprintf(&b, "\n"+summariseForm, j.longest(relevant(units))*3/5, blobs.MaxGist)
 	}
