@@ -3,6 +3,7 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -210,13 +211,18 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 	return append(matches, b.saidInGroups(query, (limit+1)/2)...), remark, err
 }
 
-// groupLines bounds the lines of a group that are looked at: the newest.
-const groupLines = 10_000
+// Bounds of what is looked at and shown of a group.
+const (
+	groupLines = 10_000 // the newest
+	groupShare = 0.25   // of the words of a query; they hold synonyms
+)
 
-// saidInGroups finds lines that say as much as a query in the rooms that everybody in the audience may read now, and
-// others, too. They are read where they lie. The newest of a room come first.
-func (b *View) saidInGroups(query string, most int) (matches []tools.Match) {
+// saidInGroups finds the lines that say most of a query in the rooms that everybody in the audience may read now, and
+// others, too. They are read where they lie. Of equals the newest come first.
+func (b *View) saidInGroups(query string, most int) []tools.Match {
 	of := b.now.Load().Audience
+	var matches []tools.Match
+	worth := map[string]float64{}
 	for _, room := range b.Home.ClosedTo(nil) {
 		readers := b.Home.Readers(room)
 		if !readers.MayRead(of) || of.MayRead(readers) {
@@ -224,12 +230,14 @@ func (b *View) saidInGroups(query string, most int) (matches []tools.Match) {
 		}
 		lines, _ := chat.Before(b.Home.Room(room), -1, groupLines) // without them there is no match
 		for _, line := range slices.Backward(lines) {
-			if len(matches) < most && recall.Told(query, line.Text) {
+			if share := recall.Share(query, line.Text); share > groupShare {
+				worth[string(line.Raw)] = share
 				matches = append(matches, tools.Match{Listing: "said in", Where: "room=" + room, Passage: string(line.Raw)})
 			}
 		}
 	}
-	return matches
+	slices.SortStableFunc(matches, func(a, b tools.Match) int { return cmp.Compare(worth[b.Passage], worth[a.Passage]) })
+	return matches[:min(most, len(matches))]
 }
 
 // maxImages bounds the pictures of one line that are shown.

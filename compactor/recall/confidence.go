@@ -77,9 +77,12 @@ func Hinted(hits []Hit, least float64) []Hit {
 // model, 18 of 21 such summaries held the answer, and two thirds of all.
 const toldShare = 0.6
 
-// Told reports whether a summary tells as much as a passage. The lists of names and words
+// Told reports whether a summary tells as much as a passage.
+func Told(passage, summary string) bool { return Share(passage, summary) >= toldShare }
+
+// Share returns the share of a passage's words that a summary has. The lists of names and words
 // in a mechanical summary tell nothing.
-func Told(passage, summary string) bool {
+func Share(passage, summary string) float64 {
 	stems, has := text.Stems{}, map[string]bool{}
 	for line := range strings.Lines(summary) {
 		if strings.HasPrefix(line, "Names: ") || strings.HasPrefix(line, "Words: ") {
@@ -98,5 +101,5 @@ func Told(passage, summary string) bool {
 			}
 		}
 	}
-	return told > 0 && told >= toldShare*words
+	return told / max(1, words)
 }

@@ -78,6 +78,9 @@ func TestTold(t *testing.T) {
 	if Told("what is it?", "it is what it is") {
 		t.Error("stop words are told")
 	}
+	if share := Share("wifi password wlan network", "And the wifi password is now kraftskiva-77."); share != 0.5 {
+		t.Errorf("a half of the words is %v", share)
+	}
 }
 
 // What has overtaken another hit takes its place, however often; what was overtaken says by what, also alone.
