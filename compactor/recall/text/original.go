@@ -135,6 +135,9 @@ const (
 	copiedTalk    = "), said " // before the time, also above a page without a header
 )
 
+// daily begins notes of the daemon that repeat pins, or tell of a room and not of what was said there.
+var daily = []string{"Your list of pins is full", "No longer pinned", "You now hear room ", "Others have answered what the next"}
+
 // silent reports whether a section only repeats what stands in other originals:
 // hints, what RECALL found, an original that UNCOMPACT showed. A copy would
 // outrank the text that it was made of.
@@ -148,8 +151,7 @@ func (s *Section) silent(body string) bool {
 		isCopy := strings.Contains(content, copied) || strings.Contains(content, copiedAdopted)
 		return s.Kind == "call" || isCopy || strings.Contains(head, copiedTalk)
 	}
-	pins := strings.HasPrefix(content, "Your list of pins is full") || strings.HasPrefix(content, "No longer pinned")
-	return s.Kind == "note" && pins
+	return s.Kind == "note" && slices.ContainsFunc(daily, func(head string) bool { return strings.HasPrefix(content, head) })
 }
 
 // The kinds of content that a search can ask for.

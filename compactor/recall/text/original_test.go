@@ -45,6 +45,14 @@ a secret hint
 Your list of pins is full; a secret pin
 `
 
+// What the daemon says of a room is found by nobody who asks what was said there.
+func TestLinesOfNotesAboutRooms(t *testing.T) {
+	const body = "◆ e1 note\nYou now hear room shed. Nothing was said there yet.\n\n◆ e2 note\nYour MEMORY was changed in room shed.\n"
+	if got := render(body); len(got) != 1 || !strings.Contains(got[0], "MEMORY") {
+		t.Errorf("lines %q", got)
+	}
+}
+
 func TestSections(t *testing.T) {
 	var got []string
 	for s := range Sections(sample) {
