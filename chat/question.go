@@ -110,15 +110,15 @@ func NoQuestion(text string) string {
 
 // Answer reads a message as an answer to the question: the id and then an option, its number or, if the options allow
 // it, any text. choice is the option in the question's spelling, or "" for any other text. If "no" is an option, "No,
-// wait: keep it" chooses it; if "once" is one and "yes" is not, "yes" means once. cited reports whether the message begins with the id; without the id, the caller has to
-// know that the writer meant this question. ok is false for a message that cites another id, or is not an answer.
+// wait: keep it" chooses it; if "once" is one and "yes" is not, "yes" means once. cited reports whether the message
+// begins with the id; without the id, the caller has to know that the writer meant this question. ok is false for a message that cites another id, or is not an answer.
 func (q Question) Answer(text string) (choice string, cited, ok bool) {
 	id, text := Cited(text)
 	if cited = id != ""; cited && id != q.ID {
 		return "", false, false
 	}
 	said, word := fields(text), ""
-	isYes := strings.EqualFold(strings.TrimRight(said, ".!"), "yes")
+	isYes := slices.Contains([]string{"yes", "yes, once"}, strings.ToLower(strings.TrimRight(said, ".!")))
 	switch {
 	case refusal().MatchString(said):
 		word = "no"

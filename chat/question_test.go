@@ -70,6 +70,7 @@ func TestAnswer(t *testing.T) {
 		{grant, "Yes!", "answer once"},
 		{grant, "always", "answer always"},
 		{grant, "yes, always", ""},
+		{grant, "Yes, once.", "answer once"},
 		{free, "amber", "answer amber"},
 		{free, "amber, but only for act one", "answer"},
 		{free, "q3fa9c1 no, teal", "cited answer"},
