@@ -127,12 +127,13 @@ func (f *Fade) claims(items []any) map[string]int {
 			by = f.To
 		}
 		line = strings.Trim(strings.TrimSuffix(gist(line), "…"), ` "“”`)
-		switch {
-		case !quotes:
-			out[name] = by
-		case len(mind.Plain(line)) >= leastQuote:
-			out[name+": "+line] = by
+		if quotes && len(mind.Plain(line)) < leastQuote {
+			continue
 		}
+		if quotes {
+			name += ": " + line
+		}
+		out[name] = by
 	}
 	return out
 }

@@ -22,7 +22,8 @@ const restAfter = time.Minute
 // returns when f and all identities have ended. An error of f ends them, as ctx does. Each begins with the settings and
 // keys as they are then, without the options that stand in for settings, but offline if o says so and it was hired. Then
 // it is loaded only while it has something to do. If an identity cannot be run, Keep writes down why, and tries it again
-// when people start it again. While another process keeps them, Keep waits for its end. Log is set.
+// when people start it again, or another Keep begins. While another process keeps them, Keep waits for its end. Log is
+// set.
 func Keep(ctx context.Context, place home.Home, o Options, f func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -33,11 +34,11 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 	go func() { _ = watcher.Run(ctx) }() // ends with ctx
 	runs, ended, other := map[string]bool{}, make(chan string), make(chan error, 1)
 	go func() { other <- f(ctx) }() // ends with ctx
-	for alone := false; ; {
+	for alone, failed := false, true; ; {
 		mine, _ := lock.TryLock()
 		isBusy := false // elsewhere, with one that this process is to take up then
 		for _, started := range place.Started() {
-			isDone := runs[started.Self] || started.Failed != ""
+			isDone := runs[started.Self] || started.Failed != "" && !failed
 			if isDone || !mine || ctx.Err() != nil {
 				continue
 			}
@@ -51,6 +52,7 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 				ended <- started.Self
 			}()
 		}
+		failed = failed && !mine // what failed before is tried once
 		if len(runs) == 0 && alone && !isBusy {
 			return err
 		}
