@@ -17,8 +17,9 @@ func newRerunCommand(app *cli.App) *cobra.Command {
 		Long: `Rerun asks the request of the answer that --at names, or of the next one, and the rest of its
 turn: results of tools are those of then, so it ends at the first answer whose calls differ. With
 --from it asks each request up to --to, and says what they cost and how many answers have other
-calls. It tells the price first and asks nothing that the budget has no room for. The life does
-not change, and does not count the cost.
+calls. With --limit the first request begins with the context of then, and compactions ask no
+model. It tells the price first and asks nothing that the budget has no room for. The life does
+not change; under a budget the ledger counts the cost.
 
 A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label, or
 a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
@@ -34,7 +35,7 @@ a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
 	flags.StringVar(&options.From, "from", "", "all requests from this `MOMENT` on")
 	flags.StringVar(&options.To, "to", "", "with --from: up to this `MOMENT` (default: now)")
 	flags.StringVar(&options.Model, "model", "", "ask this `MODEL` (default: the one of then)")
-	flags.UintVar(&options.Limit, "limit", 0, "with at most so many `TOKENS` in each request; compactions ask no model")
+	flags.UintVar(&options.Limit, "limit", 0, "with at most so many `TOKENS` in each request (default: as then)")
 	flags.StringVar(&options.Soul, "soul", "", "a `FILE` in place of the soul")
 	flags.BoolVar(&options.Yes, "yes", false, "do not ask whether the price is right")
 	return cmd

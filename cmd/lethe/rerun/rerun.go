@@ -45,13 +45,13 @@ func Run(ctx context.Context, app *cli.App, options Options, who string) error {
 		return exit.Usagef("give either --at, or --from and --to")
 	}
 	options.Model = app.Known().Settle(options.Model, "", app.Preset())
-	id, steps, err := find(ctx, app, options, who)
+	id, steps, err := find(ctx, app, &options, who)
 	if err != nil {
 		return err
 	}
 	fitter := &fitter{Store: app.Look.Store, people: app.Look.People, made: map[blobs.Hash][]byte{}}
 	for _, s := range steps {
-		if err := s.prepare(app, id, options, fitter); err != nil {
+		if err := s.prepare(app, id, &options, fitter); err != nil {
 			return fmt.Errorf("rerun %s: %w", s.Entry, err)
 		}
 	}
@@ -73,7 +73,7 @@ func Run(ctx context.Context, app *cli.App, options Options, who string) error {
 }
 
 // find returns an identity and the steps that the flags name.
-func find(ctx context.Context, app *cli.App, options Options, who string) (home.Identity, []*step, error) {
+func find(ctx context.Context, app *cli.App, options *Options, who string) (home.Identity, []*step, error) {
 	id, then, err := app.IdentityAt(ctx, app.FindToRead, who, cmp.Or(options.At, options.From))
 	if err != nil {
 		return id, nil, err

@@ -85,7 +85,7 @@ func list(store *blobs.Store, id home.Identity, from home.Then, until int64, isT
 }
 
 // prepare renders the request as it was sent, but for another model, soul or limit.
-func (s *step) prepare(app *cli.App, id home.Identity, options Options, fitter *fitter) error {
+func (s *step) prepare(app *cli.App, id home.Identity, options *Options, fitter *fitter) error {
 	then, err := home.At(id, app.Look.Store, home.Moment{Text: s.Entry, End: s.begins})
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (s *step) prepare(app *cli.App, id home.Identity, options Options, fitter *
 }
 
 // alter gives a state another model, soul, or the answers of another limit.
-func alter(store *blobs.Store, state *mind.State, options Options) error {
+func alter(store *blobs.Store, state *mind.State, options *Options) error {
 	was := state.Stable
 	in := mind.Inputs{System: was.System, Tools: []byte(was.Tools), Params: was.Params}
 	in.Params.Model = cmp.Or(options.Model, in.Params.Model)
