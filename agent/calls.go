@@ -381,7 +381,8 @@ func (c *caller) known() lookup.Known {
 		Rooms: c.Joined(), Company: c.Company(), Audience: c.State.Readers,
 		Granted: maps.Clone(c.State.Grants), Spoken: c.State.Spoken,
 		Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(c.State.Overtaken),
-		Page: max(minPage, min(c.thinker.estimate.Chars(c.thinker.window().Page()), c.share)),
+		Inheritance: c.State.Inheritance,
+		Page:        max(minPage, min(c.thinker.estimate.Chars(c.thinker.window().Page()), c.share)),
 	}
 	if t := c.State.Task; t != nil {
 		known.Work = t.Room

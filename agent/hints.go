@@ -50,6 +50,7 @@ func (t *thinker) hintIfDue(ctx context.Context) error {
 		hits = append(hits, lookup.Unseen(t.State, found.Hits)...)
 	}
 	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
+	recall.Retell(t.Store, hits, t.State.Adopted)
 	recall.NewerFirst(hits, t.State.Overtaken)
 	lookup.MarkChanged(ctx, t.Tools, t.Store, hits)
 	return t.Hint(why, hits)

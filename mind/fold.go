@@ -46,7 +46,10 @@ func (s *State) Apply(line life.Event, bodies ...Body) error {
 	if err != nil {
 		return fmt.Errorf("fold %s %s: %w", line.Kind, strings.Join(line.Args, " "), err)
 	}
-	if _, fade := parsed.(event.Fade); !fade && len(bodies) > 0 { // a fade counts only with the epoch behind it
+	_, fade := parsed.(event.Fade) // it counts only with the epoch behind it
+	adopted, _ := parsed.(event.Adopted)
+	isOlder := adopted.Relevance > 0 // the original
+	if !fade && !isOlder && len(bodies) > 0 {
 		s.LastBlob = bodies[len(bodies)-1].Hash
 	}
 	return nil

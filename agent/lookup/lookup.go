@@ -43,7 +43,8 @@ type Known struct {
 	Spoken         bool                // a user has, in this turn
 	Summaries      map[blobs.Hash]bool // originals whose summaries the prompt shows
 	Overtaken      mind.Overtaken
-	Page           int // what a page of an original may weigh
+	mind.Inheritance
+	Page int // what a page of an original may weigh
 }
 
 // Know takes what the call that begins may know.
@@ -191,6 +192,7 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 	if len(found.Near) > 0 {
 		remark += " Looked for as well: " + strings.Join(found.Near, "; ") + "."
 	}
+	recall.Retell(b.Store, found.Hits, k.Adopted)
 	recall.NewerFirst(found.Hits, k.Overtaken)
 	MarkChanged(ctx, b.Tools, b.Store, found.Hits)
 	for _, h := range found.Hits {

@@ -129,6 +129,7 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 	case len(found.Hits) == 0:
 		return result, fmt.Errorf("search %s: %w", id.Name, ErrNoMatch)
 	}
+	recall.Retell(h.Store, found.Hits, state.Adopted)
 	recall.NewerFirst(found.Hits, state.Overtaken)
 	for _, hit := range found.Hits {
 		match := Match{Hit: hit}

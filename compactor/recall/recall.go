@@ -15,6 +15,7 @@
 package recall
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -181,6 +182,35 @@ func start(body string, line text.Line) int {
 		return line.From
 	}
 	return at
+}
+
+// Retell gives hits of originals that were adopted the gists that a model has written, which the cards of months have.
+func Retell(store *blobs.Store, hits []Hit, sources []mind.Source) {
+	for i := range hits {
+		for _, source := range sources {
+			if slices.Contains(source.Agents, hits[i].Source) {
+				hits[i].retell(store, source.List.Hash.String())
+			}
+		}
+	}
+}
+
+func (h *Hit) retell(store *blobs.Store, list string) {
+	months, _ := store.Find(list) // without it the first gist stays
+	for _, month := range mind.ReadCard(months.Body) {
+		isEarlier := month.At.Before(h.At.Truncate(time.Minute))
+		if isEarlier || !strings.Contains(month.Ref.Gist, " summarised") {
+			continue
+		}
+		card, _ := store.Find(month.Ref.Hash)
+		if at := bytes.Index(card.Body, []byte("hash="+h.Hash.String()[:12])); at >= 0 {
+			line, _, _ := bytes.Cut(card.Body[at:], []byte("\n"))
+			for _, listed := range mind.ReadCard(line) {
+				h.Gist = listed.Ref.Gist
+			}
+			return
+		}
+	}
 }
 
 // NewerFirst marks superseded hits, and swaps each with the hit that supersedes it. A line that is overtaken marks only
