@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"lethe/blobs"
@@ -205,7 +206,7 @@ func (h Home) List() ([]Identity, error) {
 		}
 		out = append(out, id)
 	}
-	slices.SortStableFunc(out, func(a, b Identity) int { return strings.Compare(a.Name, b.Name) })
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out, nil
 }
 

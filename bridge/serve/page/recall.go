@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -55,7 +56,7 @@ func recallOf(page *frame, r *http.Request) (content, error) {
 			data.forgotten(page, r, id)
 		}
 	}
-	slices.SortStableFunc(data.Matches, func(a, b match) int { return a.rank - b.rank }) // each identity's order stays
+	sort.SliceStable(data.Matches, func(i, j int) bool { return data.Matches[i].rank < data.Matches[j].rank }) // each identity's order stays
 	data.Matches = data.Matches[:min(len(data.Matches), data.Limit)]
 	return data, err
 }
