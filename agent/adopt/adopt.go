@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -189,20 +190,12 @@ func (a *Agent) Places(home string, getenv func(string) string) (all []string) {
 // files, or says that ctx has ended.
 func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Options) (*Report, error) {
 	out := newStream(ctx, store, sink, options)
-	pieces, err := agent.find(store, options.Skip)
+	pieces, total, err := agent.find(store, options)
 	if err != nil {
 		return out.report, fmt.Errorf("look for histories of %s: %w", agent.Title, err)
 	}
-	if options.Only != "" {
-		pieces = slices.DeleteFunc(pieces, func(p Piece) bool { return p.Path != options.Only })
-	}
 	defer out.report.sort()
-	var done, total int64
-	for _, piece := range pieces {
-		if !piece.unchanged {
-			total += piece.Size
-		}
-	}
+	var done int64
 	for _, piece := range pieces {
 		out.listed[stem(piece.Path)], out.listed[threadOf(piece.Path)] = true, true
 		if piece.unchanged {
@@ -242,9 +235,15 @@ func stem(name string) string {
 	return base
 }
 
-// find returns the regular files of a store that the agent's patterns name. Directories below that may not be read are
-// passed over.
-func (a *Agent) find(store fs.FS, skip func(Piece) bool) (all []Piece, err error) {
+// Size returns the bytes of the files that a reading of a store would read.
+func (a *Agent) Size(store fs.FS, options Options) int64 {
+	_, size, _ := a.find(store, options)
+	return size
+}
+
+// find returns the regular files of a store that the agent's patterns name, and the bytes of those that have changed.
+// Directories below that may not be read are passed over.
+func (a *Agent) find(store fs.FS, options Options) (all []Piece, size int64, err error) {
 	var expressions []*regexp.Regexp
 	for _, file := range a.files {
 		expressions = append(expressions, regexp.MustCompile(file.path))
@@ -269,20 +268,25 @@ func (a *Agent) find(store fs.FS, skip func(Piece) bool) (all []Piece, err error
 				continue
 			}
 			info, err := entry.Info()
-			if kind := a.files[rank].kind; kind != "" && err == nil { // else it is left out, or gone
-				piece := Piece{Path: name, Size: info.Size(), Changed: info.ModTime(), kind: kind, rank: rank}
-				piece.unchanged = skip != nil && skip(piece)
-				all = append(all, piece)
+			kind := a.files[rank].kind
+			isOther := options.Only != "" && options.Only != name
+			if kind == "" || err != nil || isOther { // it is left out, or gone
+				break
 			}
+			piece := Piece{Path: name, Size: info.Size(), Changed: info.ModTime(), kind: kind, rank: rank}
+			if piece.unchanged = options.Skip != nil && options.Skip(piece); !piece.unchanged {
+				size += piece.Size
+			}
+			all = append(all, piece)
 			break
 		}
 		return nil
 	})
-	slices.SortStableFunc(all, func(a, b Piece) int { return a.rank - b.rank })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].rank < all[j].rank })
 	if a.order != nil {
 		all = a.order(store, all)
 	}
-	return all, err
+	return all, size, err
 }
 
 // top returns the first part of a path.
@@ -319,7 +323,7 @@ func (s *Stream) prompts(piece Piece) {
 	var lost []prompt
 	s.records(piece.Path, as(func(r *record, p *prompt) {
 		p.SessionID = cmp.Or(p.SessionID, p.ThreadID)
-		p.Text, p.line = r.text(cmp.Or(p.Display, p.Text)), r.line
+		p.Text, p.line = cmp.Or(p.Display, p.Text), r.line
 		file, _ := s.past(p.SessionID)
 		switch {
 		case p.SessionID == "":
@@ -330,7 +334,7 @@ func (s *Stream) prompts(piece Piece) {
 			lost = append(lost, *p)
 		}
 	}))
-	slices.SortStableFunc(lost, func(a, b prompt) int { return strings.Compare(a.SessionID, b.SessionID) })
+	sort.SliceStable(lost, func(i, j int) bool { return lost[i].SessionID < lost[j].SessionID })
 	for _, p := range lost {
 		at := cmp.Or(p.Timestamp, p.TS).Time
 		if p.SessionID != s.session.ID {

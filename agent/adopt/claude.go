@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -28,8 +29,9 @@ var claudeCode = Agent{
 				heads[piece.Path] = headOf(store, piece.Path, buffer)
 			}
 		}
-		slices.SortStableFunc(all, func(a, b Piece) int {
-			return cmp.Or(a.rank-b.rank, strings.Compare(heads[a.Path], heads[b.Path]))
+		sort.SliceStable(all, func(i, j int) bool {
+			a, b := all[i], all[j]
+			return cmp.Or(a.rank-b.rank, strings.Compare(heads[a.Path], heads[b.Path])) < 0
 		})
 		return all
 	},

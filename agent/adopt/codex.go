@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -21,10 +22,11 @@ var codex = Agent{
 		{`^history\.jsonl$`, prompts},
 	},
 	order: func(_ fs.FS, all []Piece) []Piece {
-		slices.SortStableFunc(all, func(a, b Piece) int {
+		sort.SliceStable(all, func(i, j int) bool {
+			a, b := all[i], all[j]
 			plainFirst := len(path.Base(a.Path)) - len(path.Base(b.Path))
 			liveFirst := strings.Compare(b.Path, a.Path)
-			return cmp.Or(a.rank-b.rank, strings.Compare(stem(a.Path), stem(b.Path)), plainFirst, liveFirst)
+			return cmp.Or(a.rank-b.rank, strings.Compare(stem(a.Path), stem(b.Path)), plainFirst, liveFirst) < 0
 		})
 		return slices.CompactFunc(all, func(a, b Piece) bool {
 			return a.kind == sessions && b.kind == sessions && stem(a.Path) == stem(b.Path)

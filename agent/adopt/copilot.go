@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// copilotCLI reads the events of Copilot CLI (by hand: 1.0.71). A call stands in the answer and in its start; a
+// copilotCLI reads the events of Copilot CLI (seen: 1.0.102). A call stands in the answer and in its start; a
 // prompt as it was typed and as it was sent.
 var copilotCLI = Agent{
 	Name: "copilot-cli", Title: "Copilot CLI", Roots: []string{".copilot"},

@@ -26,7 +26,7 @@ var hermes = Agent{
 			}
 			out.open(session.session())
 			for _, raw := range session.Messages {
-				as(hermesRow)(&record{out, raw, r.lifted, r.valid})
+				as(hermesRow)(&record{out, raw})
 			}
 		}))
 	},

@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"encoding/base64"
-	"encoding/json"
 )
 
 // openClaw reads the sessions of OpenClaw (seen: 2026.9.6; versions to 4). They are pi's rows: one a row of a SQLite
@@ -29,12 +28,10 @@ var openClaw = Agent{
 					file = &piFile{Stream: out, newest: 4, joined: true, given: event.SessionID}
 					isRefused = false
 				}
-				inner := r.event(event)
-				if isRefused || inner == nil {
-					return
+				if text, ok := r.event(event); ok && !isRefused {
+					r.inner(text, as(file.row))
+					isRefused, out.refused = out.refused, false
 				}
-				as(file.row)(inner)
-				isRefused, out.refused = out.refused, false
 			}))
 	},
 }
@@ -45,23 +42,19 @@ type openClawEvent struct {
 	Packed    string `json:"event_zstd"`
 }
 
-// event returns the record of an event, or nil.
-func (r *record) event(event *openClawEvent) *record {
-	text := []byte(r.text(event.Event))
-	if packed, err := base64.StdEncoding.DecodeString(r.text(event.Packed)); err == nil && len(packed) > 0 {
-		plain, err := unzstd(nil)
-		if err == nil {
-			defer plain.Close()
-			text, err = plain.DecodeAll(packed, nil)
-		}
-		if err != nil {
-			r.notUnderstood("event that cannot be decompressed")
-			return nil
-		}
+// event returns the JSON of an event.
+func (r *record) event(event *openClawEvent) (text []byte, ok bool) {
+	packed, err := base64.StdEncoding.DecodeString(event.Packed)
+	if err != nil || len(packed) == 0 {
+		return []byte(event.Event), true
 	}
-	if !json.Valid(text) {
-		r.notUnderstood("event that is no JSON")
-		return nil
+	plain, err := unzstd(nil)
+	if err == nil {
+		defer plain.Close()
+		text, err = plain.DecodeAll(packed, nil)
 	}
-	return r.newRecord(text)
+	if err != nil {
+		r.notUnderstood("event that cannot be decompressed")
+	}
+	return text, err == nil
 }

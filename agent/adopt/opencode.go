@@ -41,7 +41,7 @@ var openCode = Agent{
 
 // readFiles calls read with the one record of each file that a pattern matches, by their names, which are in the order
 // of time.
-func (s *Stream) readFiles(pattern string, read func(*record)) {
+func (s *Stream) readFiles(pattern string, read reader) {
 	names, err := fs.Glob(s.store, pattern)
 	if err != nil {
 		s.notUnderstood(plainError(err))
@@ -84,7 +84,7 @@ func openCodeRow(r *record, row *struct{ ID, Message, Part string }) {
 		return
 	}
 	message.ID = row.ID
-	as(func(r *record, part *openCodePart) { r.openCodePart(&message, part) })(r.newRecord([]byte(r.text(row.Part))))
+	r.inner([]byte(row.Part), as(func(r *record, part *openCodePart) { r.openCodePart(&message, part) }))
 }
 
 func (r *record) openCodePart(m *openCodeMessage, part *openCodePart) {

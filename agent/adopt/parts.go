@@ -3,9 +3,8 @@ package adopt
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"strings"
-
-	"github.com/segmentio/encoding/json" // it does not bound the depth: encoding/json has read what comes here
 )
 
 // block is a piece of a message, a call or a result, in the words of all formats. Each has a few of the fields.
@@ -54,8 +53,8 @@ func (r *record) parts(content json.RawMessage) (all []Entry) {
 	if content[0] != '[' {
 		return []Entry{r.part(content)}
 	}
-	var blocks []json.RawMessage // none that shares the content's bytes: decoding would write over them
-	if json.Unmarshal(content, &blocks) != nil {
+	var blocks []json.RawMessage
+	if parse(content, &blocks) != nil {
 		return nil
 	}
 	for _, raw := range blocks {
@@ -69,7 +68,7 @@ func (r *record) part(raw json.RawMessage) Entry {
 		return Entry{Kind: Said, Text: plain(raw)}
 	}
 	var b block
-	if json.Unmarshal(raw, &b) != nil {
+	if parse(raw, &b) != nil {
 		r.notUnderstood("block of another shape")
 		return Entry{}
 	}
@@ -113,11 +112,11 @@ func (r *record) part(raw json.RawMessage) Entry {
 // picture returns an entry with a picture in base64, or with its address.
 func (r *record) picture(b *block) Entry {
 	var address struct{ URL string }
-	if json.Unmarshal(b.ImageURL, &address.URL) != nil {
-		_ = json.Unmarshal(b.ImageURL, &address) // it may be missing
+	if parse(b.ImageURL, &address.URL) != nil {
+		_ = parse(b.ImageURL, &address) // it may be missing
 	}
 	data := cmp.Or(b.Data, b.URL, address.URL)
-	kind, picture := r.bytes(data)
+	kind, picture := decoded(data)
 	if picture == nil {
 		return Entry{Kind: Said, Text: data}
 	}
@@ -136,7 +135,7 @@ func (r *record) result(b *block) Entry {
 	content := first(b.Content, b.Output, b.Response)
 	var object struct{ Output, Content json.RawMessage }
 	isObject := len(content) > 0 && content[0] == '{'
-	if isObject && json.Unmarshal(content, &object) == nil {
+	if isObject && parse(content, &object) == nil {
 		content = first(object.Output, object.Content, content)
 	}
 	entry := Entry{Text: plain(content)}
@@ -163,7 +162,7 @@ func joined(parts []Entry) (all Entry) {
 
 // plain returns the text of a JSON string, or JSON without spaces.
 func plain(raw json.RawMessage) (text string) {
-	if isText(raw) && json.Unmarshal(raw, &text) == nil {
+	if isText(raw) && parse(raw, &text) == nil {
 		return text
 	}
 	var compact bytes.Buffer

@@ -78,6 +78,19 @@ func TestCopilotCLI(t *testing.T) {
 	wantUnknown(t, report, "event dream.begin ×1 at session-state/x/events.jsonl:7")
 }
 
+// What Copilot CLI 1.0.102 wrote: two prompts, a call and its result, each once, none of the harness's records.
+func TestCopilotCLIItself(t *testing.T) {
+	got, report := fixture(t, "copilot-cli")
+	got.want(t, `
+		d25883e0 person said: Remember that the spare key hangs behind the blue door.
+		d25883e0 assistant said: Noted: me>⏎⏎Remember that the spare key hangs behind the blue door.
+		d25883e0 person said: Please RUN: echo hello-from-tool
+		d25883e0 assistant call: {"command":"echo hello-from-tool","description":"run","is_background":…
+		d25883e0 tool result: hello-from-tool⏎<shellId: 0 completed with exit code 0>
+		d25883e0 assistant said: Noted: 7+00:00</current_datetime>⏎⏎Please RUN: echo hello-from-tool`)
+	wantUnknown(t, report)
+}
+
 func FuzzOpenCode(f *testing.F) {
 	fuzz(f, "opencode", "opencode.db", `{"id":"s1","session_id":"s1","message":"{\"role\":\"user\"}","part":"{\"type\":\"text\"}"}`)
 }

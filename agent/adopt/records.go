@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -21,20 +20,47 @@ import (
 // A record is one JSON value of a file.
 type record struct {
 	*Stream
-	raw    []byte
-	lifted [][]byte // what stood in raw as long base64, by the number of its mark
-	valid  bool     // encoding/json has read raw, and found it not too deep for a faster reader
+	raw []byte
 }
 
-// as returns a reader of records that calls read with each one, decoded.
-func as[T any](read func(*record, *T)) func(*record) {
-	return func(r *record) {
+// A reader is called with a record, and reports whether it is JSON.
+type reader func(*record) bool
+
+// mostBrackets is less than the depth that encoding/json bounds. The faster reader bounds none.
+const mostBrackets = 10_000
+
+var errNoJSON = errors.New("it is no JSON, or too deep")
+
+// parse decodes JSON. What is raw in value shares its bytes.
+func parse(raw []byte, value any) error {
+	if bytes.Count(raw, []byte("["))+bytes.Count(raw, []byte("{")) > mostBrackets && !json.Valid(raw) {
+		return errNoJSON
+	}
+	rest, err := fast.Parse(raw, value, fast.DontCopyRawMessage)
+	if err == nil && len(rest) > 0 {
+		err = errNoJSON
+	}
+	return err
+}
+
+// as returns a reader that calls read with each record, decoded.
+func as[T any](read func(*record, *T)) reader {
+	return func(r *record) bool {
 		value := new(T)
-		isRead := r.valid && fast.Unmarshal(r.raw, value) == nil
-		if isRead || r.decode(r.raw, value) {
+		isJSON, isRead := r.into(value)
+		if isRead {
 			read(r, value)
 		}
+		return isJSON
 	}
+}
+
+func (r *record) into(value any) (isJSON, isRead bool) {
+	if parse(r.raw, value) == nil {
+		return true, true
+	}
+	isJSON = json.Valid(r.raw)
+	return isJSON, isJSON && r.decode(r.raw, value) // which says why
 }
 
 // decode reads JSON of the record into value. Another shape counts as not understood.
@@ -53,31 +79,22 @@ func (r *record) decode(raw []byte, value any) bool {
 }
 
 // records calls read with each record of a file of the store that has one a line. It counts torn and endless lines.
-func (s *Stream) records(name string, read func(*record)) {
+func (s *Stream) records(name string, read reader) {
 	s.unreadable(s.readFile(s.store, name, func(in *bufio.Reader) error { return s.recordsIn(in, read) }))
 }
 
-func (s *Stream) recordsIn(lines *bufio.Reader, read func(*record)) error {
-	var buffer []byte
+func (s *Stream) recordsIn(lines *bufio.Reader, read reader) error {
 	for number := 1; !s.stops(); number++ {
-		line, err := readLine(lines, buffer[:0])
+		line, err := readLine(lines)
 		if err != nil && err != io.EOF {
 			return err
 		}
-		if buffer = line; cap(buffer) > 1<<20 {
-			buffer = nil
-		}
 		s.line = number
 		line = bytes.TrimSpace(line)
-		switch {
-		case len(line) > maxText:
+		isShort := len(line) <= maxText
+		if !isShort {
 			s.notUnderstood(fmt.Sprintf("line over %d MB", maxText>>20))
-		case json.Valid(line):
-			s.report.Records++
-			r := s.newRecord(line)
-			r.valid = true
-			read(r)
-		case len(line) > 0:
+		} else if len(line) > 0 && !s.record(line, read) {
 			s.recordsOf(line, read)
 		}
 		if err != nil {
@@ -87,22 +104,22 @@ func (s *Stream) recordsIn(lines *bufio.Reader, read func(*record)) error {
 	return nil
 }
 
-// readLine appends the next line to buffer, and passes over the rest of one that is longer than maxText.
-func readLine(in *bufio.Reader, buffer []byte) ([]byte, error) {
+// readLine returns the next line, without the rest of one that is longer than maxText.
+func readLine(in *bufio.Reader) (line []byte, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(buffer) <= maxText {
-			buffer = append(buffer, part...)
+		if len(line) <= maxText {
+			line = append(line, part...)
 		}
 		if err != bufio.ErrBufferFull {
-			return buffer, err
+			return line, err
 		}
 	}
 }
 
 // recordsOf calls read with the records of a torn line, or of one where several were glued as a program was killed: one
 // of them begins where the other stops being JSON, or, if that was within a text, behind its first quote.
-func (s *Stream) recordsOf(line []byte, read func(*record)) {
+func (s *Stream) recordsOf(line []byte, read reader) {
 	beginning, _, _ := bytes.Cut(line, []byte(":"))
 	for range 100 {
 		decoder := json.NewDecoder(bytes.NewReader(line))
@@ -132,72 +149,25 @@ func (s *Stream) recordsOf(line []byte, read func(*record)) {
 	}
 }
 
-func (s *Stream) record(raw []byte, read func(*record)) {
+func (s *Stream) record(raw []byte, read reader) bool {
+	if !read(&record{s, raw}) {
+		return false
+	}
 	s.report.Records++
-	read(s.newRecord(raw))
+	return true
 }
 
-// newRecord returns the record for a JSON value, which it overwrites.
-func (s *Stream) newRecord(raw []byte) *record {
-	raw, lifted := lift(raw)
-	return &record{s, raw, lifted, false}
-}
-
-// leastLifted is the length of base64 from which on it is lifted, in characters.
-const leastLifted = 4096
-
-const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
-
-func mark(n int) string { return "\ue000" + strconv.Itoa(n) + "\ue000" }
-
-// lift replaces, in place, each string of long base64, perhaps behind "data:…;base64,", by a mark, and returns the
-// bytes that it stood for. So a picture is never held as text.
-func lift(line []byte) (rest []byte, lifted [][]byte) {
-	if len(line) < leastLifted {
-		return line, nil
+// inner calls read with JSON that a record has as a text.
+func (r *record) inner(text []byte, read reader) {
+	if !read(&record{r.Stream, text}) {
+		r.notUnderstood("JSON in a text that is torn")
 	}
-	rest = line[:0]
-	for text := range bytes.SplitAfterSeq(line, []byte{'"'}) {
-		start := 0
-		if comma := bytes.Index(text[:min(len(text), 100)], []byte(";base64,")); comma >= 0 {
-			start = comma + len(";base64,")
-		}
-		coded := bytes.TrimSuffix(text[start:], []byte{'"'})
-		isCoded := len(coded) >= leastLifted && len(bytes.TrimLeft(coded, base64Digits)) == 0
-		data, err := []byte(nil), error(nil)
-		if isCoded {
-			data, err = base64.StdEncoding.Strict().AppendDecode(nil, coded)
-		}
-		if !isCoded || err != nil {
-			rest = append(rest, text...)
-			continue
-		}
-		rest = append(append(rest, text[:start]...), mark(len(lifted))+`"`...)
-		lifted = append(lifted, data)
-	}
-	return rest, lifted
 }
 
-// text puts back what was lifted from a string that is no picture.
-func (r *record) text(text string) string {
-	for n, data := range r.lifted {
-		if strings.Contains(text, mark(n)) {
-			text = strings.ReplaceAll(text, mark(n), base64.StdEncoding.EncodeToString(data))
-		}
-	}
-	return text
-}
-
-// bytes returns the bytes for a string in base64, lifted or not, perhaps behind "data:…;base64,", with the type that
-// this tells.
-func (r *record) bytes(text string) (kind string, data []byte) {
+// decoded returns the bytes for a string in base64, perhaps behind "data:…;base64,", with the type that this tells.
+func decoded(text string) (kind string, data []byte) {
 	if head, body, found := strings.Cut(text, ";base64,"); found {
 		kind, text = strings.TrimPrefix(head, "data:"), body
-	}
-	for n, data := range r.lifted {
-		if text == mark(n) {
-			return kind, data
-		}
 	}
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -270,7 +240,7 @@ func (s *Stream) unreadable(err error) {
 
 // elements calls read with each element of a file that is one JSON array, or with its one object. It holds one element,
 // of at most maxText bytes.
-func (s *Stream) elements(name string, read func(*record)) {
+func (s *Stream) elements(name string, read reader) {
 	s.unreadable(s.readFile(s.store, name, func(in *bufio.Reader) error {
 		left := &io.LimitedReader{R: in, N: maxText}
 		decoder := json.NewDecoder(left)
@@ -295,7 +265,7 @@ func (s *Stream) elements(name string, read func(*record)) {
 }
 
 // rows calls read with the rows of a query over a SQLite file, whose columns are the record's fields.
-func (s *Stream) rows(file, query string, read func(*record)) {
+func (s *Stream) rows(file, query string, read reader) {
 	if s.options.Rows == nil {
 		s.refuse("SQLite file: there is no reader of it here")
 	}
@@ -333,7 +303,7 @@ func (h *header) session() Session {
 
 // sessionRows reads the rows of a SQLite file by a session_id, and opens each one's session, of which a row of the
 // other query tells more.
-func (s *Stream) sessionRows(file, sessions, messages string, read func(*record)) {
+func (s *Stream) sessionRows(file, sessions, messages string, read reader) {
 	known := map[string]*header{}
 	s.rows(file, sessions, as(func(_ *record, h *header) { known[h.ID] = h }))
 	s.rows(file, messages, as(func(r *record, row *struct {

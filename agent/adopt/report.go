@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -71,5 +72,5 @@ func (s *Stream) unknown(what, kind string) {
 
 // sort brings the most frequent kinds to the front.
 func (r *Report) sort() {
-	slices.SortStableFunc(r.Unknown, func(a, b Unknown) int { return b.Count - a.Count })
+	sort.SliceStable(r.Unknown, func(i, j int) bool { return r.Unknown[i].Count > r.Unknown[j].Count })
 }

@@ -187,7 +187,6 @@ func (r *record) pass(key string, base Entry, all ...Entry) {
 func (r *record) of(base, entry Entry) Entry {
 	entry.ID, entry.At, entry.Line = base.ID, base.At, cmp.Or(base.Line, r.line)
 	entry.Who, entry.Kind = cmp.Or(entry.Who, base.Who), cmp.Or(base.Kind, entry.Kind)
-	entry.Text = r.text(entry.Text)
 	return entry
 }
 
