@@ -30,15 +30,12 @@ func (w *world) adopts(name string, words ...string) {
 		}
 		lethetest.Write(w, filepath.Join(dir, "projects/p", word+".jsonl"), rows)
 	}
-	store, err := adopt.Open(dir)
-	lethetest.Must(w, err)
-	defer store.Close()
 	held, err := journal.Hold(w.home, id, w.store, nil)
 	lethetest.Must(w, err)
 	defer held.Close()
 	laid, err := shelf.Open(held)
 	lethetest.Must(w, err)
-	_, err = laid.Take(w.Context(), adopt.Find("claude-code"), store, adopt.Options{})
+	_, err = laid.From(w.Context(), adopt.Source{Agent: "claude-code", Place: dir}, adopt.Options{})
 	lethetest.Must(w, errors.Join(err, laid.Close()))
 }
 
@@ -47,7 +44,8 @@ func (w *world) adopts(name string, words ...string) {
 func TestSummariseAdopted(t *testing.T) {
 	w := newWorld(t,
 		rehearsal.Step{Task: "summarise", Contains: "walrus", Times: -1, Answer: text(" ")},
-		rehearsal.Step{Task: "summarise", Contains: "beluga", Status: 400})
+		rehearsal.Step{Task: "summarise", Contains: "beluga", Status: 400},
+		rehearsal.Step{Contains: "find the whale", Answer: calls("RECALL", `{"query":"narwhal"}`)})
 	frugal(&w.conf, budget.Limits{HomeDay: 1})
 	w.conf.Forgetting.Parallel = 1
 	words := []string{"narwhal", "orca", "walrus", "xbeluga", "zander"}
@@ -114,4 +112,16 @@ func TestSummariseAdopted(t *testing.T) {
 		t.Errorf("gists: %v, %f USD", gists, spent)
 	}
 	w.within(9e6)
+	r := w.run(id)
+	r.rested()
+	w.eventually("all is indexed", func() bool {
+		added, err := r.agent.thinker.indexer.Index.Sync(w.Context(), w.store, id.LIFE())
+		return err == nil && added == 0
+	})
+	w.ask("dev", "find the whale")
+	for _, line := range w.events(id, "adopted") {
+		if adopted, _ := event.As[event.Adopted](line); adopted.Session == "narwhal" && adopted.Relevance > 0 {
+			lethetest.Words(t, w.prompt(), "gist="+line.Refs[0].Gist+" (from claude-code")
+		}
+	}
 }

@@ -38,6 +38,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"lethe/agent/adopt/shelf"
 	"slices"
 
 	"lethe/agent/budget"
@@ -75,6 +76,7 @@ type Agent struct {
 	keeper    *keeper.Keeper
 	thinker   *thinker
 	outbox    *part.Outbox
+	desk      *shelf.Desk
 
 	fresh bool          // this is the identity's first run
 	shown status.Status // as others see it
@@ -117,7 +119,7 @@ func open(id home.Identity, cfg Config) (*Agent, error) {
 
 // newAgent makes an Agent on a journal, with its tools and its parts. Each part gets the parts that it calls.
 func newAgent(cfg *Config, held *journal.Journal) (*Agent, error) {
-	a := &Agent{cfg: cfg, journal: held, fresh: held.State.Stable.System == ""}
+	a := &Agent{cfg: cfg, journal: held, desk: &shelf.Desk{Journal: held}, fresh: held.State.Stable.System == ""}
 	a.view = &part.View{
 		ID: held.ID, Home: cfg.Home, Store: cfg.Store, Log: cfg.Log, Zone: cfg.Zone, Notify: cfg.Notify,
 		State: held.State, Screen: status.NewView(held.ID.Dir), Door: held,
@@ -184,7 +186,7 @@ func (a *Agent) wakes() wake.Config {
 }
 
 // renewIfDue begins the first epoch of a life, or another one if the parameters are others, the tools by the settings,
-// or a server dropped parts of requests, or something was adopted. Tools and texts of another version wait for the next epoch: each update would
+// or a server dropped parts of requests. Tools and texts of another version wait for the next epoch: each update would
 // cost the cache.
 func (a *Agent) renewIfDue() error {
 	state, why := a.view.State, "settings"
@@ -193,8 +195,6 @@ func (a *Agent) renewIfDue() error {
 		why = "boot"
 	} else if state.Short { // somebody may have mended the server
 		state.Window, state.Short = 0, false
-	} else if !state.ShowsAdopted() {
-		why = "adopted"
 	} else if a.thinker.offersOthers() {
 		why = "tools"
 	} else if a.thinker.wanted() == state.Stable.Params {

@@ -103,7 +103,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := a.obey(); err != nil {
+	if err := a.obey(ctx); err != nil {
 		return false, err
 	}
 	a.thinker.lookForSpace()
@@ -148,7 +148,7 @@ func (a *Agent) takeIn() (more bool, err error) {
 
 // obey does what waits for the end of a turn: wishes of people, another model, a new epoch. Listen has run the commands
 // of rooms by then.
-func (a *Agent) obey() error {
+func (a *Agent) obey(ctx context.Context) error {
 	return inOrder(
 		a.outbox.PostOwed, // the answers to commands
 		a.caller.finishPending,
@@ -156,12 +156,13 @@ func (a *Agent) obey() error {
 		a.thinker.switchIfAsked,
 		a.epochIfDue,
 		a.branchIfAsked,
+		func() error { return a.desk.Look(ctx, a.view.Wishes) },
 	)
 }
 
 // rest returns a rest of the identity, or nil and when the clock may make something due.
 func (a *Agent) rest() (*home.Rest, time.Time) {
-	busy := a.view.Busy() || a.hasWork() || a.forgetter.requested
+	busy := a.view.Busy() || a.hasWork() || a.forgetter.requested || a.desk.Batches() != nil
 	return a.listener.Rest(busy, wake.Sooner(
 		a.listener.NextLook(), a.outbox.NextTry(), a.keeper.Due(), a.thinker.nextTry(), a.view.State.Until))
 }
@@ -174,6 +175,9 @@ func (a *Agent) wait(ctx context.Context, at time.Time) error {
 	case <-a.listener.Woken():
 	case <-a.forgetter.summarised():
 	case <-alarm(at):
+	case batch, more := <-a.desk.Batches():
+		defer a.thinker.indexer.Stale()
+		return a.desk.Lay(ctx, batch, more)
 	case <-a.cfg.Retry:
 		a.thinker.AskAtOnce()
 		return a.view.Happen(event.Resumed{Version: lethe.Version, Why: "asked"})
@@ -230,6 +234,7 @@ func (a *Agent) end(why string) error {
 // leave stops all that runs beside the loop.
 func (a *Agent) leave(err error) {
 	a.listener.Stop()
+	a.desk.Stop()
 	a.view.Tools.StopJobs()
 	a.thinker.indexer.Stop()
 	a.forgetter.stop()
@@ -319,6 +324,9 @@ func (a *Agent) epochIfDue() error {
 	}
 	if a.view.Tools.HasOthers() && !strings.Contains(a.view.State.Stable.Tools, `"USE"`) {
 		return a.thinker.renew("tools")
+	}
+	if !a.view.State.ShowsAdopted() {
+		return a.thinker.renew("adopted")
 	}
 	if a.journal.SinceEpoch >= max(epochEvery, a.view.State.Size/lineBytes) {
 		return a.thinker.epoch("count")

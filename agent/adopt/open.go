@@ -3,6 +3,7 @@ package adopt
 import (
 	"archive/zip"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,10 +15,10 @@ import (
 // A Store is a place of histories on this machine: a directory, a file of one, or a zip.
 type Store struct {
 	fs.FS
-	Place  string
-	Only   string // the file of FS that was meant; "" for all
-	Dir    string // of its files; "" for a zip
-	closer io.Closer
+	Place   string
+	Only    string // the file of FS that was meant; "" for all
+	dir     string // of its files; "" for a zip
+	closers []io.Closer
 }
 
 // Open opens a directory, of which no link leads out, a zip, or another file.
@@ -31,7 +32,7 @@ func Open(place string) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", place, err)
 		}
-		return &Store{FS: archive, Place: place, closer: archive}, nil
+		return &Store{FS: archive, Place: place, closers: []io.Closer{archive}}, nil
 	}
 	dir, only := place, ""
 	if !info.IsDir() {
@@ -41,11 +42,65 @@ func Open(place string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{FS: root.FS(), Place: place, Only: only, closer: root, Dir: dir}, nil
+	return &Store{FS: root.FS(), Place: place, Only: only, closers: []io.Closer{root}, dir: dir}, nil
+}
+
+// A Source is a store of an agent, by its place.
+type Source struct {
+	Agent string `json:"agent"`
+	Place string `json:"place"`
+	Own   bool   `json:"own,omitempty"` // the agent keeps it on this machine, and so its temporary files
+}
+
+// Sources returns the store that NAME=PATH names, or, for the NAME of an agent, those that it keeps on this machine.
+func Sources(name string) (all []Source, err error) {
+	name, place, given := strings.Cut(name, "=")
+	agent := Find(name)
+	if agent == nil {
+		return nil, fmt.Errorf("no such agent: %q", name)
+	}
+	home, err := os.UserHomeDir()
+	if given {
+		if below, isHome := strings.CutPrefix(place, "~/"); isHome && err == nil { // no shell expands it here
+			place = filepath.Join(home, below)
+		}
+		place, err = filepath.Abs(place)
+		return []Source{{name, place, false}}, err
+	}
+	for _, place := range agent.Places(home, os.Getenv) {
+		if _, missing := os.Stat(place); missing == nil {
+			all = append(all, Source{name, place, true})
+		}
+	}
+	return all, err
 }
 
 // Close closes the store.
-func (s *Store) Close() error { return s.closer.Close() }
+func (s *Store) Close() (err error) {
+	for _, closer := range s.closers {
+		err = errors.Join(err, closer.Close())
+	}
+	return err
+}
+
+// Open opens the store, and has options read it.
+func (s Source) Open(options *Options) (*Store, error) {
+	store, err := Open(s.Place)
+	if err != nil {
+		return nil, err
+	}
+	options.Only, options.Rows = store.Only, store.Rows
+	if !s.Own {
+		return store, nil
+	}
+	temp, err := os.OpenRoot(os.TempDir())
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	options.Temp = temp.FS()
+	store.closers = append(store.closers, temp)
+	return store, nil
+}
 
 // HowToGet says how a person comes by a store of the agent.
 func (a *Agent) HowToGet() string {

@@ -37,15 +37,10 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for agent, place := range map[string]string{"claude-ai": export, "hermes": lone} {
-		store, err := adopt.Open(place)
-		if err != nil {
-			t.Fatal(err)
-		}
-		report, err := (*shelf.Shelf)(nil).Take(context.Background(), adopt.Find(agent), store, adopt.Options{})
+		report, err := (*shelf.Shelf)(nil).From(context.Background(), adopt.Source{Agent: agent, Place: place}, adopt.Options{})
 		if err != nil || report.Files != 1 || report.Entries != 1 || len(report.Unknown) > 0 {
 			t.Errorf("%s: %v %+v", agent, err, report)
 		}
-		store.Close()
 	}
 	moved := func(name string) string { return map[string]string{"CODEX_HOME": "/moved"}[name] }
 	if got := adopt.Find("codex").Places("/me", moved); !slices.Equal(got, []string{"/moved", "/me/.codex"}) {

@@ -29,6 +29,8 @@ const (
 	WishFire    Wish = "fire "     // a trigger
 	WishModel   Wish = "model "    // a model's name, its path escaped
 	WishRestore Wish = "restore "  // an earlier text of a file: see RestoreWish
+	WishAdopt   Wish = "adopt "    // what package shelf reads inside; with who asks
+	WishAdopted Wish = "adopted "  // no wish: it answers a WishAdopt
 	WishRefused Wish = "refused "  // no wish: it answers a WishRestore, and says inside why
 )
 

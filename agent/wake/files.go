@@ -92,6 +92,8 @@ func (c *Config) Parse(name string, data []byte, joined []string, own bool) (tri
 		return t, c.Home.MayHear(c.Identity, t.Room)
 	case !own:
 		return t, nil
+	case t.Adopt != "":
+		return t, errors.New("adopt: only a person may make such a trigger")
 	case t.Mail != "":
 		return t, errors.New("mail: only a person may make such a trigger. Take watch, which tells that something has come")
 	case !heard:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"lethe/agent/adopt/shelf"
 	"maps"
 	"slices"
 	"strings"
@@ -162,6 +163,14 @@ func (t *Triggers) firing(r *loaded, v View) (m moment, printed string, ok bool)
 	if until := r.Loud(now); m.manual == "" && until.After(now) { // it is late
 		r.wake = until
 		return m, printed, false
+	}
+	if r.Adopt != "" {
+		r.failure = ""
+		if err := shelf.Ask(t.Identity, r.Signer(), r.Adopt); err != nil {
+			r.failure = err.Error()
+		}
+		t.nothing(r, m)
+		return m, "", false
 	}
 	if r.Run != "" && r.run == nil {
 		t.start(r, m)

@@ -33,15 +33,13 @@ func TestAdoptedBy(t *testing.T) {
 		text := fmt.Sprintf(row, n, day, n) + fmt.Sprintf(row, n+10, 20, n+10)
 		lethetest.Write(t, filepath.Join(dir, fmt.Sprintf("claude/projects/p/s%d.jsonl", n)), text)
 	}
-	from, err := adopt.Open(filepath.Join(dir, "claude"))
-	lethetest.Must(t, err)
-	defer from.Close()
 	held, err := journal.Hold(place, id, store, nil)
 	lethetest.Must(t, err)
 	defer held.Close()
 	laid, err := shelf.Open(held)
 	lethetest.Must(t, err)
-	_, err = laid.Take(t.Context(), adopt.Find("claude-code"), from, adopt.Options{})
+	from := adopt.Source{Agent: "claude-code", Place: filepath.Join(dir, "claude")}
+	_, err = laid.From(t.Context(), from, adopt.Options{})
 	lethetest.Must(t, errors.Join(err, laid.Close()))
 	all, err := report.AdoptedBy(id)
 	lethetest.Must(t, err)

@@ -24,8 +24,8 @@ func newAdoptCommand(app *cli.App) *cobra.Command {
 		Long: `Adopt lists what other agents keep on this machine: sessions, their span and size, and
 what it does not understand. With a SOURCE it makes that a part of an identity's past,
 faded: no model is asked, except for gists with --summarise. Again, it adopts what is new; what was erased stays away.
-The identity must not run; --watch waits until it has stopped, and goes on adopting, since
-other agents delete. With --dry-run nothing is written.
+An identity that runs does it when it has nothing else to do. --watch goes on adopting, and so does the trigger
+of --weekly, since other agents delete. With --dry-run nothing is written.
 
 A SOURCE is the name of an agent, or NAME=PATH for a store elsewhere or an export:
 ` + strings.Join(names, ", ") + ".",
@@ -58,6 +58,7 @@ A SOURCE is the name of an agent, or NAME=PATH for a store elsewhere or an expor
 	flags.BoolVar(&options.DryRun, "dry-run", false, "read the sources, and report")
 	flags.BoolVar(&options.Summarise, "summarise", false, "have a model write gists of what was adopted; it tells the price first")
 	flags.BoolVar(&options.Yes, "yes", false, "do not ask whether the price is right")
+	flags.BoolVar(&options.Weekly, "weekly", false, "have a trigger of the identity adopt it again each week")
 	flags.DurationVar(&options.Watch, "watch", 0, "go on, with a pause of so much `TIME` between two runs; else 10m")
 	flags.Lookup("watch").NoOptDefVal = "10m"
 	return cmd

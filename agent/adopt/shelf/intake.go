@@ -26,13 +26,15 @@ const (
 	mostPictures = 50
 )
 
-// intake is the sink of a Take. It makes originals of sessions.
+// intake is the sink of a Taking. It makes originals of sessions.
 type intake struct {
 	*Shelf  // nil: nothing is laid down
 	agent   *adopt.Agent
 	taken   *Taken
 	session adopt.Session
 	tools   map[string]string // of the session, by the ids of their calls
+	knows   func() known
+	fresh   []uint64 // keys of entries that were laid down
 	now     *original
 }
 
@@ -62,8 +64,7 @@ func (in *intake) Entry(entry adopt.Entry) error {
 		in.taken.strike(in.session.File, entry)
 		return nil
 	}
-	in.known(in.agent.Name) // finds what was erased
-	if in.erased[session{in.agent.Name, in.session.ID}] {
+	if in.knows().erased[in.session.ID] {
 		in.taken.Away++
 		return nil
 	}
@@ -126,7 +127,7 @@ func (in *intake) write(entry adopt.Entry, at time.Time, text string) {
 	key := "-"
 	if entry.Key != 0 {
 		key = strconv.FormatUint(entry.Key, 36)
-		in.known(in.agent.Name)[entry.Key] = true
+		in.fresh = append(in.fresh, entry.Key)
 	}
 	fmt.Fprintf(&now.table, "a%d %s %d %s\n", now.entries, key, entry.Line, word(cmp.Or(entry.ID, "-")))
 }
@@ -188,7 +189,21 @@ func (in *intake) flush(whole *adopt.Piece) error {
 	in.taken.Made = append(in.taken.Made, ref.Gist)
 	in.taken.Added += now.entries
 	in.keep(line, blobs.Ref{Hash: ref.Short, Gist: ref.Gist})
-	return in.add(journal.Record{Event: line, Stored: append(now.pictures, ref)}, now.body.Len())
+	in.records = append(in.records, journal.Record{Event: line, Stored: append(now.pictures, ref)})
+	return nil
+}
+
+// rest commits what was laid down, so that others may write the journal. Pictures stand before the text that has them.
+func (in *intake) rest() error {
+	if in.Shelf == nil {
+		return nil
+	}
+	if len(in.now.pictures) > 0 {
+		if err := in.flush(nil); err != nil {
+			return err
+		}
+	}
+	return in.commit()
 }
 
 // gist says in a line what an original is: the agent, the directory, the day, the first words and the number of entries.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -128,8 +129,9 @@ func (s *Shelf) listed(agents []string) (months map[string]string, is bool, err 
 // month stores the card of a month. Originals that a model found to be small talk or dead ends come last.
 func (s *Shelf) month(gist string, parts []kept) (mind.Ref, error) {
 	isMinor := map[int]int{1: 1, 2: 1} // by its relevance
-	slices.SortStableFunc(parts, func(a, b kept) int {
-		return cmp.Or(isMinor[a.Relevance]-isMinor[b.Relevance], a.From.Compare(b.From))
+	sort.SliceStable(parts, func(i, j int) bool {
+		a, b := parts[i], parts[j]
+		return cmp.Or(isMinor[a.Relevance]-isMinor[b.Relevance], a.From.Compare(b.From)) < 0
 	})
 	var lines []string
 	for _, part := range parts {

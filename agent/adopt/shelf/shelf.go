@@ -2,16 +2,15 @@
 // which nobody takes for words of the identity.
 //
 //	shelf, err := shelf.Open(journal)
-//	taken, err := shelf.Take(ctx, agent, store, adopt.Options{})
+//	found, err := shelf.From(ctx, adopt.Source{Agent: "codex", Place: "/home/me/.codex"}, adopt.Options{})
 //	err = shelf.Close()
 //
 // A session, or a part of a long one, is one blob and one line of LIFE. A crash between two lines takes what came after
-// the first: the next Take goes on there, and takes nothing twice. Close lists what is new by months, for the prompt.
+// the first: the next From goes on there, and takes nothing twice. Close lists what is new by months, for the prompt.
 package shelf
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,12 +35,10 @@ type Shelf struct {
 	past     map[session]past
 	files    map[session]stamp // that were read to their ends
 	untold   []untold
-	keys     map[string]map[uint64]bool // of the entries of an agent; made when something new is read
-	erased   map[session]bool           // sessions that stay away
-	pictures map[blobs.Hash]mind.Ref    // of this run, by their bytes
-	newest   blobs.Hash                 // the parent of the next blob
-	records  []journal.Record           // that are not committed yet
-	weight   int                        // of their originals, in bytes
+	known    map[string]func() known // by agents: see knownOf
+	pictures map[blobs.Hash]mind.Ref // of this run, by their bytes
+	newest   blobs.Hash              // that no line has yet; zero if there is none
+	records  []journal.Record        // that are not committed yet
 }
 
 // kept is a line of LIFE: a session, or a part of one.
@@ -72,8 +69,7 @@ type stamp struct{ size, changed int64 }
 func Open(j *journal.Journal) (*Shelf, error) {
 	s := &Shelf{
 		Journal: j, told: map[string]kept{}, past: map[session]past{},
-		files: map[session]stamp{}, keys: map[string]map[uint64]bool{}, erased: map[session]bool{},
-		pictures: map[blobs.Hash]mind.Ref{}, newest: j.State.LastBlob,
+		files: map[session]stamp{}, known: map[string]func() known{}, pictures: map[blobs.Hash]mind.Ref{},
 	}
 	for _, ancestor := range j.State.Ancestors {
 		path := filepath.Join(j.Home.Agents(), ancestor.Self, "LIFE.md")
@@ -112,7 +108,7 @@ func (s *Shelf) keep(adopted event.Adopted, ref blobs.Ref) {
 	}
 }
 
-// Taken counts what a Take has laid down.
+// Taken counts what was laid down of a store.
 type Taken struct {
 	*adopt.Report
 	Adopted int `json:"adopted"` // sessions, or parts of long ones
@@ -122,37 +118,7 @@ type Taken struct {
 	Struck int      `json:"struck"`
 	Places []string `json:"places"`
 	// Made has the gist of each original.
-	Made []string `json:"-"`
-}
-
-// Take lays down what is new in a store. After an error what was taken stays; Close makes it count. Without a Shelf it
-// counts what a life without a past would take, and the secrets that it would strike out.
-func (s *Shelf) Take(
-	ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options,
-) (*Taken, error) {
-	in := &intake{Shelf: s, agent: agent, taken: new(Taken), now: new(original)}
-	options.Only = store.Only
-	if s != nil {
-		s.knows(agent.Name, &options)
-	}
-	report, err := adopt.Read(ctx, agent, store.FS, in, options)
-	if err == nil {
-		err = in.flush(nil)
-	}
-	in.taken.Report = report
-	return in.taken, err
-}
-
-// knows has a reading pass over what was taken before.
-func (s *Shelf) knows(agent string, options *adopt.Options) {
-	options.Known = func(key uint64) bool { return s.known(agent)[key] }
-	options.Past = func(id string) (file, parent string) {
-		of := s.past[session{agent, id}]
-		return of.file, of.parent
-	}
-	options.Skip = func(piece adopt.Piece) bool {
-		return s.files[session{agent, piece.Path}] == stamp{piece.Size, piece.Changed.Unix()}
-	}
+	Made []string `json:"made,omitempty"`
 }
 
 // strike returns the text of an entry without its secrets, which it counts.
@@ -167,45 +133,6 @@ func (t *Taken) strike(file string, entry adopt.Entry) string {
 	return text
 }
 
-// known returns the keys of the entries that an agent's originals have.
-func (s *Shelf) known(agent string) map[uint64]bool {
-	keys := s.keys[agent]
-	if keys != nil {
-		return keys
-	}
-	keys = map[uint64]bool{}
-	s.keys[agent] = keys
-	for _, part := range s.kept {
-		if part.Agent != agent {
-			continue
-		}
-		blob, err := s.Store.Find(part.Ref.Hash)
-		if err == nil {
-			err = readKeys(blob.Body, keys)
-		}
-		if err != nil { // nobody knows what it was: nothing of its session comes again
-			s.erased[session{agent, part.Session}] = true
-		}
-	}
-	return keys
-}
-
-// Bounds of what one append has: it takes one sync of LIFE.
-const (
-	mostRecords = 64
-	mostWeight  = 8 << 20 // bytes of originals
-)
-
-// add has a record committed, soon.
-func (s *Shelf) add(record journal.Record, weight int) error {
-	s.records = append(s.records, record)
-	s.weight += weight
-	if len(s.records) < mostRecords && s.weight < mostWeight {
-		return nil
-	}
-	return s.commit()
-}
-
 // A resume folds at most so many lines, or as many as weigh what the snapshot does.
 const (
 	leastFolded = 200
@@ -217,10 +144,9 @@ func (s *Shelf) commit() error {
 		return nil
 	}
 	err := s.Commit(s.records...)
-	s.records, s.weight = nil, 0
+	s.records, s.newest = nil, blobs.Hash{}
 	if err == nil && s.SinceEpoch >= max(leastFolded, s.State.Size/lineBytes) {
 		err = s.Epoch("count", nil)
-		s.newest = s.State.LastBlob
 	}
 	return err
 }
@@ -239,7 +165,7 @@ func (s *Shelf) Close() error {
 
 // put stores a text behind the newest one of the life.
 func (s *Shelf) put(gist string, text []byte) (mind.Ref, error) {
-	ref, err := s.Put(blobs.Meta{Gist: gist, Parent: s.newest}, text)
+	ref, err := s.Put(blobs.Meta{Gist: gist, Parent: cmp.Or(s.newest, s.State.LastBlob)}, text)
 	if err == nil {
 		s.newest = ref.Hash
 	}

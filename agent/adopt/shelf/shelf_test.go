@@ -1,9 +1,12 @@
 package shelf_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,7 +21,9 @@ import (
 	"lethe/agent/journal"
 	"lethe/agent/llm"
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/cmd/lethe/check"
+	"lethe/compactor"
 	"lethe/compactor/recall"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
@@ -75,11 +80,8 @@ func (w *world) try(ctx context.Context, agent, dir string, since time.Time) (*s
 	defer held.Close()
 	laid, err := shelf.Open(held)
 	lethetest.Must(w, err)
-	store, err := adopt.Open(dir)
-	lethetest.Must(w, err)
-	defer store.Close()
-	taken, err := laid.Take(ctx, adopt.Find(agent), store, adopt.Options{Since: since})
-	return taken, errors.Join(err, laid.Close())
+	found, err := laid.From(ctx, adopt.Source{Agent: agent, Place: dir}, adopt.Options{Since: since})
+	return found.Taken, errors.Join(err, laid.Close())
 }
 
 // lines are those of LIFE, and blobs the number of files.
@@ -158,10 +160,7 @@ func TestSecretsAreStruck(t *testing.T) {
 	secret := "gh" + "p_" + "q7Zr2mVx9Kt4Lw8Nb3Hd6Fs1Gj5Pc0YaTeUi"
 	w.session("one", row("user", "u1", 3, "hello"), row("user", "u2", 4, "my key is "+secret))
 	w.session("two", row("user", "u3", 3, secret))
-	store, err := adopt.Open(w.dir)
-	lethetest.Must(t, err)
-	defer store.Close()
-	before, err := (*shelf.Shelf)(nil).Take(t.Context(), adopt.Find("claude-code"), store, adopt.Options{})
+	before, err := (*shelf.Shelf)(nil).From(t.Context(), adopt.Source{Agent: "claude-code", Place: w.dir}, adopt.Options{})
 	lethetest.Must(t, err)
 	taken := w.adopt("claude-code", w.dir)
 	if before.Struck != 2 || !slices.Equal(before.Places, taken.Places) || before.Entries != taken.Entries {
@@ -229,18 +228,16 @@ func TestGoesOn(t *testing.T) {
 		lethetest.Must(t, err)
 		laid, err := shelf.Open(held)
 		lethetest.Must(t, err)
-		store, err := adopt.Open(w.dir)
-		lethetest.Must(t, err)
 		files := int64(0)
 		options := adopt.Options{Progress: func(_, _ int64) {
 			if files++; files > after {
 				cancel()
 			}
 		}}
-		if _, err := laid.Take(ctx, adopt.Find("claude-code"), store, options); !errors.Is(err, context.Canceled) {
+		if _, err := laid.From(ctx, adopt.Source{Agent: "claude-code", Place: w.dir}, options); !errors.Is(err, context.Canceled) {
 			t.Errorf("it ended with %v", err)
 		}
-		lethetest.Must(t, errors.Join(store.Close(), held.Close())) // without Close of laid: as if it were killed
+		lethetest.Must(t, held.Close()) // without Close of laid: as if it were killed
 		cancel()
 	}
 	w.adopt("claude-code", w.dir)
@@ -252,6 +249,52 @@ func TestGoesOn(t *testing.T) {
 		}
 	}
 	w.sound()
+}
+
+// A life that runs adopts between what it writes itself; stopped anywhere it goes on, and all is there once.
+func TestOrder(t *testing.T) {
+	w := newWorld(t)
+	picture := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("\x89PNG picture"), 400))
+	for n := range 300 {
+		w.session(fmt.Sprint("s", n), row("user", fmt.Sprint("u", n), 1+n%12, fmt.Sprint("word", n, "x")),
+			fmt.Sprintf(`{"type":"user","uuid":"p%d","message":{"content":[{"type":"image","source":{"type":"base64",`+
+				`"media_type":"image/png","data":%q}}]}}`+"\n", n, picture))
+	}
+	order := shelf.Order{Sources: []adopt.Source{
+		{Agent: "claude-code", Place: w.dir}, {Agent: "pi", Place: filepath.Join(w.dir, "nowhere")}}}
+	lethetest.Must(t, home.Leave(w.id, home.WishAdopt+"me", order.String()))
+	for run := 0; len(home.Wishes(w.id)) == 0 || home.Wishes(w.id)[0] == home.WishAdopt+"me"; run++ {
+		held, err := journal.Hold(w.home, w.id, w.store, nil)
+		lethetest.Must(t, err)
+		desk := &shelf.Desk{Journal: held}
+		lethetest.Must(t, desk.Look(t.Context(), home.Wishes(w.id)))
+		for done := 0; desk.Batches() != nil && (done <= run || run > 2); done++ {
+			batch, more := <-desk.Batches()
+			lethetest.Must(t, desk.Lay(t.Context(), batch, more))
+			own := journal.Told(event.Note{Why: "own"}, "own", fmt.Sprint("said meanwhile ", run, done))
+			lethetest.Must(t, held.Commit(own))
+		}
+		desk.Stop()
+		lethetest.Must(t, held.Close())
+		w.sound()
+	}
+	answer, err := shelf.TakeAnswer(w.id, "me")
+	lethetest.Must(t, err)
+	if len(answer.Found) != 1 || answer.Found[0].Agent != "claude-code" || !strings.Contains(answer.Error, "nowhere") {
+		t.Errorf("it answers %+v", answer)
+	}
+	if _, err := shelf.TakeAnswer(w.id, "me"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the answer stays: %v", err)
+	}
+	bodies, lines := w.originals()
+	if len(lines) < 300 || len(lines) > 310 {
+		t.Errorf("%d originals", len(lines))
+	}
+	for n := range 300 {
+		if strings.Count(strings.Join(bodies, ""), fmt.Sprint("] word", n, "x\n")) != 1 {
+			t.Errorf("session %d is not there once", n)
+		}
+	}
 }
 
 // The prompt has a line a source, of at most 300 tokens together; each leads to months, these to sessions.
@@ -343,6 +386,46 @@ func TestFound(t *testing.T) {
 	if in := search("spare", "dev"); len(in.Hits) > 0 {
 		t.Errorf("it was heard in a room: %+v", in.Hits)
 	}
+}
+
+// A model's gist is shown where its original is found; a crash before the list is new damages nothing.
+func TestRetold(t *testing.T) {
+	w := newWorld(t)
+	w.session("long", row("user", "u1", 3, strings.Repeat("the gate of the dam is shut at night ", 60)))
+	w.session("other", row("user", "u2", 4, strings.Repeat("the gate of the garden squeaks ", 60)))
+	w.adopt("claude-code", w.dir)
+	summarise := func(gist string, crashes bool) {
+		held, err := journal.Hold(w.home, w.id, w.store, nil)
+		lethetest.Must(t, err)
+		defer held.Close()
+		laid, err := shelf.Open(held)
+		lethetest.Must(t, err)
+		talks, _, err := laid.Untold(func(weight int) int { return weight })
+		lethetest.Must(t, err)
+		if len(talks) > 0 {
+			lethetest.Must(t, laid.Tell([]compactor.Fade{{Gist: gist, Relevance: 5}}))
+		}
+		if !crashes {
+			lethetest.Must(t, laid.Close())
+		}
+	}
+	gists := func() (all []string) {
+		found, err := report.Home{Home: w.home, Store: w.store}.Recall(t.Context(), w.id,
+			report.Search{Text: "gate", Limit: 5}, slog.New(slog.DiscardHandler))
+		lethetest.Must(t, err)
+		for _, hit := range found.Matches {
+			all = append(all, hit.Gist)
+		}
+		slices.Sort(all)
+		return all
+	}
+	summarise("a talk about water", true)
+	w.session("new", row("user", "u3", 3, "hello"))
+	w.adopt("claude-code", w.dir)
+	w.sound()
+	summarise("a talk about wood", false)
+	w.sound()
+	lethetest.Equal(t, "gists", strings.Join(gists(), "; "), "a talk about water; a talk about wood")
 }
 
 // What was erased stays away, and the rest of its session too where nobody knows what it was.

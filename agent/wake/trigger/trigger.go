@@ -46,6 +46,7 @@ type Trigger struct {
 	Mail  string // a directory, as it is written
 	Zone  *time.Location
 	Run   string // a command, or ""
+	Adopt string // sources of other agents' histories, or ""
 	Room  string // "" if the file names no room
 	Say   string
 	Grace time.Duration
@@ -59,7 +60,7 @@ type Trigger struct {
 // Kinds are the keys of the kinds of triggers; a file has one. Keys are all keys.
 var (
 	Kinds = []string{"cron", "every", "at", "watch", "mail"}
-	Keys  = append(slices.Clone(Kinds), "say", "run", "room", "tz", "quiet", "grace")
+	Keys  = append(slices.Clone(Kinds), "say", "run", "adopt", "room", "tz", "quiet", "grace")
 )
 
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`) })
@@ -95,6 +96,7 @@ func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 		}
 	}
 	t.Watch, t.Mail, t.Run, t.Room, t.Say = k["watch"], k["mail"], k["run"], k["room"], k["say"]
+	t.Adopt = k["adopt"]
 	if err := t.times(k); err != nil {
 		return t, err
 	}
@@ -155,7 +157,7 @@ func span(k map[string]string, key string, usual, least time.Duration) (time.Dur
 // check refuses what does not fit together.
 func (t *Trigger) check() error {
 	said := utf8.RuneCountInString(t.Say)
-	tellsNothing := t.Say == "" && t.Run == ""
+	tellsNothing := t.Say == "" && t.Run == "" && t.Adopt == ""
 	isClock := t.Watch == "" && t.Mail == ""
 	switch {
 	case t.Room != "" && !chat.ValidRoom(t.Room):
@@ -164,6 +166,8 @@ func (t *Trigger) check() error {
 		return fmt.Errorf("say has %d characters: at most %d", said, MaxSay)
 	case t.Mail != "" && t.Run != "":
 		return errors.New("mail takes no run: each file is a message as it is")
+	case t.Adopt != "" && (!isClock || t.Say != "" || t.Run != ""):
+		return errors.New("adopt goes with a time alone: nobody is told")
 	case isClock && tellsNothing:
 		return errors.New("neither say nor run: write in say what the line tells you")
 	}

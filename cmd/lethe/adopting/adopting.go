@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +23,7 @@ import (
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
+	"lethe/internal/durable"
 )
 
 // Options are the flags of lethe adopt.
@@ -33,6 +34,7 @@ type Options struct {
 	But    int // lines at the end of a room are left out
 	// Summarise has a model write gists of what was adopted; Yes does not ask whether its price is right.
 	Summarise, Yes bool
+	Weekly         bool          // a trigger goes on
 	Watch          time.Duration // the pause between two runs, at least a second; 0 for one run
 }
 
@@ -47,7 +49,11 @@ func Look(ctx context.Context, app *cli.App, options Options, sources []string) 
 		return err
 	}
 	look := reading{App: app, since: since}
-	if err := look.all(ctx, sources); err != nil {
+	stores, err := look.sources(sources)
+	if err == nil {
+		err = look.all(ctx, stores)
+	}
+	if err != nil {
 		return err
 	}
 	return app.Show(look.findings, func(out io.Writer) {
@@ -68,9 +74,12 @@ func Run(ctx context.Context, app *cli.App, options Options, sources []string) e
 	if options.Watch > 0 {
 		return into.watch(ctx, options.Watch, sources)
 	}
-	run := &reading{App: app, findings: []finding{}}
+	run := &reading{App: app, findings: []shelf.Finding{}}
 	if len(sources) > 0 {
 		run, err = into.adopt(ctx, sources)
+	}
+	if err == nil && options.Weekly {
+		err = into.weekly(sources)
 	}
 	if err == nil && options.Summarise {
 		err = app.Opened(ctx, into.id, func(opened *host.Agent) error {
@@ -85,6 +94,9 @@ func Run(ctx context.Context, app *cli.App, options Options, sources []string) e
 	return app.Show(run.findings, func(out io.Writer) {
 		run.report(out, true)
 		fmt.Fprintf(out, "%s finds it: %s\n", into.id.Name, app.Lethe("recall %s WORDS", into.id.Name))
+		if len(sources) > 0 && !options.Weekly && into.but == 0 {
+			fmt.Fprintln(out, "others delete what they keep: --weekly goes on")
+		}
 	})
 }
 
@@ -110,36 +122,72 @@ func find(app *cli.App, options Options) (into *target, err error) {
 	return into, err
 }
 
-// adopt adopts sources once.
-func (into *target) adopt(ctx context.Context, sources []string) (*reading, error) {
+// adopt adopts sources once: through the identity, if it runs.
+func (into *target) adopt(ctx context.Context, names []string) (run *reading, err error) {
+	run = &reading{App: into.App, since: into.since, but: into.but}
+	sources, err := run.sources(names)
+	if err != nil {
+		return nil, err
+	}
 	held, err := journal.Hold(into.Home, into.id, into.blobs, into.LogTo(into.Err))
+	if errors.As(err, new(*home.RunningError)) {
+		if err = into.ask(ctx, run, sources); errors.Is(err, errStopped) {
+			return into.adopt(ctx, names)
+		}
+		return run, err
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer held.Close()
-	laid, err := shelf.Open(held)
-	if err != nil {
+	if run.laid, err = shelf.Open(held); err != nil {
 		return nil, err
 	}
-	run := &reading{App: into.App, since: into.since, but: into.but, laid: laid, uploads: into.Shared != nil && !into.quiet}
-	err = errors.Join(run.all(ctx, sources), laid.Close()) // what was taken before an error stays
+	into.tell(sources, run.laid)
+	err = errors.Join(run.all(ctx, sources), run.laid.Close()) // what was taken before an error stays
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	return run, err
 }
 
-// watch adopts sources again and again until ctx ends, with a pause between, and shows each session that came. While
-// the identity runs it waits.
-func (into *target) watch(ctx context.Context, pause time.Duration, sources []string) error {
-	isWaiting := false
+// tell says, where other hosts share the home, what will be uploaded for them.
+func (into *target) tell(sources []adopt.Source, laid *shelf.Shelf) {
+	if into.Shared == nil || into.quiet {
+		return
+	}
+	if size := laid.Size(sources); size > 0 {
+		into.Note("at most %s are uploaded for the other hosts, in some %d requests", console.Megabytes(size), size/(256<<10)+4)
+	}
+}
+
+var errStopped = errors.New("it has stopped")
+
+// ask has the identity, which runs, adopt sources.
+func (into *target) ask(ctx context.Context, run *reading, sources []adopt.Source) error {
+	by := strconv.Itoa(os.Getpid())
+	wish := home.WishAdopt + home.Wish(by)
+	_, _ = shelf.TakeAnswer(into.id, by) // to a command that was killed
+	into.tell(sources, nil)
+	order := shelf.Order{Sources: sources, Since: into.since, But: into.but}
+	busy := func() { into.Note("%s is at work; it adopts after that", into.id.Name) }
+	here := func() error { return errors.Join(errStopped, wish.Drop(into.id)) }
+	if err := report.Obey(ctx, into.id, wish, order.String(), busy, here); err != nil {
+		return err
+	}
+	answer, err := shelf.TakeAnswer(into.id, by)
+	if run.findings = answer.Found; answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	return err
+}
+
+// watch adopts sources again and again until ctx ends, with a pause between, and shows each session that came.
+func (into *target) watch(ctx context.Context, pause time.Duration, names []string) error {
 	for ctx.Err() == nil {
-		run, err := into.adopt(ctx, sources)
-		_, runs := errors.AsType[*home.RunningError](err)
+		run, err := into.adopt(ctx, names)
 		switch {
-		case runs && !isWaiting:
-			into.Note("%s runs: what is new is adopted when it has stopped", into.id.Name)
-		case runs, ctx.Err() != nil:
+		case ctx.Err() != nil:
 		case err != nil && !into.quiet:
 			return err
 		case err != nil:
@@ -147,7 +195,6 @@ func (into *target) watch(ctx context.Context, pause time.Duration, sources []st
 		default:
 			into.quiet = true
 		}
-		isWaiting = runs
 		if run != nil {
 			run.announce()
 		}
@@ -159,14 +206,33 @@ func (into *target) watch(ctx context.Context, pause time.Duration, sources []st
 	return nil
 }
 
+// weekly has triggers of the identity adopt sources each week.
+func (into *target) weekly(names []string) error {
+	for _, name := range names {
+		agent, _, _ := strings.Cut(name, "=")
+		if strings.ContainsAny(name, " \t\"\\") {
+			return exit.Usagef("a trigger cannot have the place %q", name)
+		}
+		file := filepath.Join(report.TriggersDir(into.id), "adopt-"+agent+".toml")
+		text := fmt.Sprintf("cron = \"@weekly\"\nadopt = %q\n", name)
+		err := durable.MkdirAll(filepath.Dir(file), 0o700)
+		if err == nil {
+			err = durable.WriteFile(file, []byte(text), 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // reading reads stores, one after the other.
 type reading struct {
 	*cli.App
 	laid     *shelf.Shelf // nil: nothing is laid down
 	since    time.Time
 	but      int // see Options
-	findings []finding
-	uploads  bool // other hosts get what is adopted
+	findings []shelf.Finding
 }
 
 // announce shows a line for each original that was made.
@@ -178,119 +244,60 @@ func (r *reading) announce() {
 	}
 }
 
-// finding is a store that was read.
-type finding struct {
-	Agent string `json:"agent"`
-	Store string `json:"store"`
-	*shelf.Taken
-	title string
-}
-
-// all reads sources, or without any what all agents keep on this machine.
-func (r *reading) all(ctx context.Context, sources []string) error {
-	r.findings = []finding{}
-	if len(sources) == 0 {
-		for i := range adopt.Agents {
-			if err := r.agent(ctx, &adopt.Agents[i]); err != nil {
-				return err
-			}
+// sources returns the stores that names mean; without names all that there are.
+func (r *reading) sources(names []string) (all []adopt.Source, err error) {
+	isGiven := len(names) > 0
+	if !isGiven {
+		for _, agent := range adopt.Agents {
+			names = append(names, agent.Name)
 		}
 	}
+	for _, name := range names {
+		found, err := adopt.Sources(name)
+		switch agent := adopt.Find(strings.SplitN(name, "=", 2)[0]); {
+		case agent == nil:
+			return nil, exit.Hint(exit.Usagef("%w", err), "lethe adopt --help lists them")
+		case err != nil:
+			return nil, err
+		case len(found) == 0 && isGiven:
+			return nil, nothing(agent, "on this machine")
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// all reads sources. One where an agent keeps nothing is an error only where its place was named.
+func (r *reading) all(ctx context.Context, sources []adopt.Source) error {
+	r.findings = []shelf.Finding{}
+	bar := r.Progress()
 	for _, source := range sources {
-		if err := r.source(ctx, source); err != nil {
+		agent := adopt.Find(source.Agent)
+		options := adopt.Options{Since: r.since, But: r.but, Progress: func(done, of int64) {
+			if of > 0 {
+				bar(done, of, "%s: %s of %s", agent.Title, console.Megabytes(done), console.Megabytes(of))
+			}
+		}}
+		found, err := r.laid.From(ctx, source, options)
+		isEmpty := err == nil && found.Files+found.Unchanged == 0
+		switch {
+		case err != nil && source.Own && found.Taken == nil:
+			r.Warn("%s: %s", agent.Title, cli.Plain(err))
+		case err != nil:
 			return err
+		case isEmpty && !source.Own:
+			return nothing(agent, "in "+source.Place)
+		case !isEmpty:
+			r.findings = append(r.findings, found)
 		}
 	}
 	return nil
-}
-
-// source reads the stores of an agent, or the one that NAME=PATH names.
-func (r *reading) source(ctx context.Context, source string) error {
-	name, place, given := strings.Cut(source, "=")
-	agent := adopt.Find(name)
-	if agent == nil {
-		return exit.Hint(exit.Usagef("no such agent: %q", name), "lethe adopt --help lists them")
-	}
-	if !given {
-		before := len(r.findings)
-		err := r.agent(ctx, agent)
-		if err == nil && len(r.findings) == before {
-			err = nothing(agent, "on this machine")
-		}
-		return err
-	}
-	if below, isHome := strings.CutPrefix(place, "~/"); isHome { // no shell expands it here
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return err
-		}
-		place = filepath.Join(home, below)
-	}
-	store, err := adopt.Open(place)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	found, err := r.store(ctx, agent, store, adopt.Options{But: r.but})
-	if err == nil && found.Files+found.Unchanged == 0 {
-		return nothing(agent, "in "+place)
-	}
-	r.findings = append(r.findings, found)
-	return err
 }
 
 // nothing is the error of a place where an agent keeps nothing.
 func nothing(agent *adopt.Agent, where string) error {
 	err := exit.With(exit.NotFound, fmt.Errorf("%s keeps nothing %s", agent.Title, where))
 	return exit.Hint(err, "%s", agent.HowToGet())
-}
-
-// agent reads all stores of an agent on this machine.
-func (r *reading) agent(ctx context.Context, agent *adopt.Agent) error {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return err
-	}
-	temp, err := os.OpenRoot(os.TempDir())
-	if err != nil {
-		return err
-	}
-	defer temp.Close()
-	for _, place := range agent.Places(home, os.Getenv) {
-		store, opened := adopt.Open(place)
-		switch {
-		case errors.Is(opened, fs.ErrNotExist):
-			continue
-		case opened != nil:
-			r.Warn("%s: %s", agent.Title, cli.Plain(opened))
-			continue
-		}
-		found, err := r.store(ctx, agent, store, adopt.Options{Temp: temp.FS()})
-		if err != nil || found.Files+found.Unchanged > 0 {
-			r.findings = append(r.findings, found)
-		}
-		if err = errors.Join(err, store.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *reading) store(
-	ctx context.Context, agent *adopt.Agent, store *adopt.Store, options adopt.Options,
-) (finding, error) {
-	bar := r.Progress()
-	options.Progress = func(done, of int64) {
-		if done == 0 && of > 0 && r.uploads {
-			r.Note("%s: of %s at most the texts are uploaded for the other hosts", agent.Title, console.Megabytes(of))
-		}
-		if of > 0 {
-			bar(done, of, "%s: %s of %s", agent.Title, console.Megabytes(done), console.Megabytes(of))
-		}
-	}
-	options.Rows, options.Since = rowsOf(store), r.since
-	taken, err := r.laid.Take(ctx, agent, store, options)
-	return finding{agent.Name, store.Place, taken, agent.Title}, err
 }
 
 func (r *reading) list(out io.Writer) {
@@ -333,7 +340,7 @@ func (r *reading) report(out io.Writer, adopted bool) {
 		struck = "struck out"
 	}
 	for _, f := range r.findings {
-		fmt.Fprintf(out, "%s, %s: %d sessions", f.title, console.OneLine(f.Store), f.Sessions)
+		fmt.Fprintf(out, "%s, %s: %d sessions", adopt.Find(f.Agent).Title, console.OneLine(f.Store), f.Sessions)
 		if !f.First.IsZero() {
 			fmt.Fprintf(out, " from %s to %s", day(f.First), day(f.Last))
 		}

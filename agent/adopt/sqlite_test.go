@@ -1,4 +1,4 @@
-package adopting
+package adopt
 
 import (
 	"bufio"
@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"lethe/agent/adopt"
 	"lethe/internal/test/lethetest"
 )
 
@@ -17,11 +16,11 @@ func TestRows(t *testing.T) {
 	bin := filepath.Join(dir, "bin")
 	lethetest.Write(t, filepath.Join(bin, sqlite), "#!/bin/sh\necho '{\"file\":\"'$1'\",\"query\":\"'$2'\"}'\necho broken >&2\nexit 1\n")
 	lethetest.Must(t, os.Chmod(filepath.Join(bin, sqlite), 0o700))
-	store, err := adopt.Open(dir)
+	store, err := Open(dir)
 	lethetest.Must(t, err)
 	defer store.Close()
 	t.Setenv("PATH", bin+":/bin:/usr/bin")
-	rows, err := rowsOf(store)(t.Context(), "state.db", "q")
+	rows, err := store.Rows(t.Context(), "state.db", "q")
 	lethetest.Must(t, err)
 	line, err := bufio.NewReader(rows).ReadString('\n')
 	lethetest.Must(t, err)
@@ -30,7 +29,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	t.Setenv("PATH", dir)
-	if _, err := rowsOf(store)(t.Context(), "state.db", "q"); !errors.Is(err, errNoSQLite) {
+	if _, err := store.Rows(t.Context(), "state.db", "q"); !errors.Is(err, errNoSQLite) {
 		t.Errorf("without the program: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package adopting
+package adopt
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"lethe/agent/adopt"
 )
 
 // sqlite is the program that reads SQLite files.
@@ -33,23 +31,21 @@ func findSQLite() (string, error) {
 	return found, nil
 }
 
-// rowsOf returns the Rows of a directory with SQLite files; nil if the store is a zip.
-func rowsOf(store *adopt.Store) func(context.Context, string, string) (io.ReadCloser, error) {
-	if store.Dir == "" {
-		return nil
+// Rows is Options.Rows for a directory.
+func (s *Store) Rows(ctx context.Context, file, query string) (io.ReadCloser, error) {
+	if s.dir == "" {
+		return nil, errors.New("SQLite file in a zip")
 	}
-	return func(ctx context.Context, file, query string) (io.ReadCloser, error) {
-		program, err := findSQLite()
-		if err != nil {
-			return nil, err
-		}
-		rows := &rows{cmd: exec.CommandContext(ctx, program, filepath.Join(store.Dir, file), query)}
-		rows.cmd.Stderr = &rows.stderr
-		if rows.ReadCloser, err = rows.cmd.StdoutPipe(); err != nil {
-			return nil, err
-		}
-		return rows, rows.cmd.Start()
+	program, err := findSQLite()
+	if err != nil {
+		return nil, err
 	}
+	rows := &rows{cmd: exec.CommandContext(ctx, program, filepath.Join(s.dir, file), query)}
+	rows.cmd.Stderr = &rows.stderr
+	if rows.ReadCloser, err = rows.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return rows, rows.cmd.Start()
 }
 
 // rows are what the program prints.

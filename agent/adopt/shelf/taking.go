@@ -1,0 +1,202 @@
+package shelf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	"lethe/agent/adopt"
+)
+
+// Taking is a store that is being read. A goroutine of its own reads; what it has read comes in batches, for whoever
+// writes the journal.
+type Taking struct {
+	in      *intake
+	source  adopt.Source
+	batches chan Batch
+	cancel  context.CancelFunc
+	err     error // of the reading, when batches is closed
+}
+
+// Batch is what is to be laid down together.
+type Batch []func() error
+
+// A batch weighs about so many bytes, and is one append with one sync of LIFE. A session weighs more than its texts.
+const (
+	mostBatch   = 4 << 20
+	sessionSize = mostBatch / 64
+)
+
+// From lays down what is new in a source. After an error what was taken stays; Close makes it count. Without a Shelf it
+// counts what a life without a past would take, and the secrets that it would strike out.
+func (s *Shelf) From(ctx context.Context, source adopt.Source, options adopt.Options) (found Finding, err error) {
+	t, err := s.begin(ctx, source, options)
+	if err != nil {
+		return found, err
+	}
+	defer t.stop()
+	for batch := range t.batches {
+		if err := t.add(batch); err != nil {
+			return found, err
+		}
+	}
+	found, err = t.end()
+	return found, errors.Join(t.err, err)
+}
+
+func (s *Shelf) begin(ctx context.Context, source adopt.Source, options adopt.Options) (t *Taking, err error) {
+	agent := adopt.Find(source.Agent)
+	if agent == nil {
+		return nil, fmt.Errorf("no such agent: %q", source.Agent)
+	}
+	store, err := source.Open(&options)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	in := &intake{Shelf: s, agent: agent, taken: &Taken{Report: new(adopt.Report)}, now: new(original)}
+	t = &Taking{in: in, source: source, batches: make(chan Batch, 1), cancel: cancel}
+	if s != nil {
+		in.knows = s.knows(agent.Name, &options)
+	}
+	go func() { // ends with the store, or soon after ctx
+		defer close(t.batches)
+		defer store.Close()
+		defer func() {
+			if p := recover(); p != nil {
+				t.err = fmt.Errorf("read %s: panic: %v", store.Place, p)
+			}
+		}()
+		queue := &queue{ctx: ctx, in: in, out: t.batches}
+		in.taken.Report, t.err = adopt.Read(ctx, agent, store.FS, queue, options)
+		if t.err == nil {
+			t.err = queue.send()
+		}
+	}()
+	return t, nil
+}
+
+// knows has a reading pass over what was taken before. The reading sees the Shelf as it is now.
+func (s *Shelf) knows(agent string, options *adopt.Options) func() known {
+	known, files, past := s.knownOf(agent), maps.Clone(s.files), maps.Clone(s.past)
+	options.Known = func(key uint64) bool { return known().keys[key] }
+	options.Past = func(id string) (file, parent string) {
+		of := past[session{agent, id}]
+		return of.file, of.parent
+	}
+	options.Skip = func(piece adopt.Piece) bool {
+		return files[session{agent, piece.Path}] == stamp{piece.Size, piece.Changed.Unix()}
+	}
+	return known
+}
+
+// add lays a batch down. The journal may have written more since the last one.
+func (t *Taking) add(batch Batch) error {
+	for _, do := range batch {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return t.in.rest()
+}
+
+// stop ends the reading.
+func (t *Taking) stop() {
+	t.cancel()
+	for range t.batches {
+	}
+}
+
+// end lays down the rest of what was read.
+func (t *Taking) end() (Finding, error) {
+	var err error
+	if t.err == nil {
+		err = t.in.flush(nil)
+	}
+	for _, key := range t.in.fresh {
+		t.in.knows().keys[key] = true // for another store of the agent
+	}
+	return Finding{t.source.Agent, t.source.Place, t.in.taken}, err
+}
+
+// Finding is a store that was read.
+type Finding struct {
+	Agent string `json:"agent"`
+	Store string `json:"store"`
+	*Taken
+}
+
+// queue is the sink of a reading.
+type queue struct {
+	ctx    context.Context
+	in     *intake
+	out    chan<- Batch
+	batch  Batch
+	weight int
+}
+
+func (q *queue) Session(session adopt.Session) error {
+	return q.add(sessionSize, func() error { return q.in.Session(session) })
+}
+
+func (q *queue) Entry(entry adopt.Entry) error {
+	weight := len(entry.Text)
+	for _, media := range entry.Media {
+		weight += len(media.Data)
+	}
+	return q.add(weight, func() error { return q.in.Entry(entry) })
+}
+
+func (q *queue) Read(piece adopt.Piece) error {
+	return q.add(0, func() error { return q.in.Read(piece) })
+}
+
+func (q *queue) add(weight int, do func() error) error {
+	q.batch = append(q.batch, do)
+	if q.weight += weight; q.weight < mostBatch {
+		return nil
+	}
+	return q.send()
+}
+
+func (q *queue) send() error {
+	select {
+	case q.out <- q.batch:
+	case <-q.ctx.Done():
+		return q.ctx.Err()
+	}
+	q.batch, q.weight = nil, 0
+	return nil
+}
+
+// known is what the originals of an agent have. It is read when something new is.
+type known struct {
+	keys   map[uint64]bool // of entries
+	erased map[string]bool // sessions that stay away
+}
+
+// knownOf reads the originals of an agent, once.
+func (s *Shelf) knownOf(agent string) func() known {
+	if s.known[agent] == nil {
+		kept := s.kept
+		s.known[agent] = sync.OnceValue(func() known {
+			all := known{map[uint64]bool{}, map[string]bool{}}
+			for _, part := range kept {
+				if part.Agent != agent {
+					continue
+				}
+				blob, err := s.Store.Find(part.Ref.Hash)
+				if err == nil {
+					err = readKeys(blob.Body, all.keys)
+				}
+				if err != nil { // nobody knows what it was: nothing of its session comes again
+					all.erased[part.Session] = true
+				}
+			}
+			return all
+		})
+	}
+	return s.known[agent]
+}
