@@ -43,6 +43,9 @@ func Run(ctx context.Context, app *cli.App, options Options, names []string) err
 		})
 	}
 	if len(ids) == 0 && options.Started {
+		if app.Runs.Preset+app.Runs.BaseURL+app.Runs.Model != "" {
+			return exit.Usagef("--started runs each with the model of config.toml: name it there")
+		}
 		return keepRunning(func(context.Context) error { return nil })
 	}
 	here, err := host.New(app.Home, app.Settings.Settings, hostOptions)
