@@ -22,11 +22,12 @@ func (s *State) asked(asked event.Asked, from source) error {
 	}
 	s.Notices++
 	switch {
-	case ask.Tool != "" && ask.Step != "": // a plan has given it to a worker, and people have approved the plan
+	case ask.Tool == "":
+	case ask.Step != "": // a plan has given it to a worker, and people have approved the plan
 		plan, _, _ := strings.Cut(ask.Step, "/")
 		s.Given, s.Approved = counted(s.Given, plan), plus(s.Approved, question)
 		return nil
-	case ask.Tool != "":
+	default:
 		question.Exact = ExactCall(ask.Tool, ask.Args)
 	}
 	s.Questions = plus(s.Questions, question)
@@ -58,7 +59,7 @@ func (s *State) ran(id, status string) (Question, error) {
 	}
 	if step := call.step(); step != "" {
 		if status != OK {
-			s.Children = plus(s.Children, Child{Call: id, Step: step, Work: Work{How: WorkFailed, Gist: "it could not begin"}})
+			s.Children = plus(s.Children, Child{Call: id, Step: step, Work: Work{How: WorkFailed}})
 		}
 		return call, nil
 	}

@@ -235,7 +235,12 @@ func (s *State) hearChild(room string, line chat.Line, asleep bool) {
 	if !ok || !line.By(child.Name) {
 		return
 	}
-	if awaited := child.end(outcome); !awaited || asleep || child.Step != "" {
+	awaited := child.end(outcome)
+	isStep := child.Step != ""
+	if isStep && child.How == WorkDone {
+		s.pass(child.Step)
+	}
+	if !awaited || asleep || isStep {
 		return
 	}
 	s.room(room).AgentTurns++ // bounds the talk of a parent and its child

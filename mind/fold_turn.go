@@ -105,7 +105,7 @@ func (s *State) result(ended event.Result, from source) error {
 	if call.Status != OK {
 		s.notSpawned(ended.ID)
 	} else if call.Tool == "USE" {
-		s.use(call.Arg("name"))
+		s.Used = counted(s.Used, call.Arg("name"))
 	}
 	s.learn(ended.File)
 	s.closeQuestion(ended.Withdrawn)

@@ -30,9 +30,6 @@ type Knowledge struct {
 	Given map[string]int `json:"given,omitempty"`
 }
 
-// use counts a successful call of a tool of others.
-func (k *Knowledge) use(tool string) { k.Used = counted(k.Used, tool) }
-
 // counted returns counts with one more of name. Copies of a state share the map, so it makes another one.
 func counted(counts map[string]int, name string) map[string]int {
 	more := map[string]int{}

@@ -11,6 +11,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/part"
 	"lethe/agent/wake"
+	"lethe/agent/work"
 	"lethe/chat"
 	"lethe/life/event"
 	"lethe/mind"
@@ -148,6 +149,9 @@ func (l *Listener) scopes() []chat.Scope {
 	}
 	if of := l.conf.Reviews; of.Self != "" {
 		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
+	}
+	if l.plans.Tools != nil {
+		all = append(all, chat.Scope{Dir: l.Tools.Workspace, Names: []string{work.Dir}})
 	}
 	if l.plans.Dir != "" {
 		all = append(all, chat.Scope{Dir: l.plans.Dir})

@@ -1,6 +1,7 @@
 package wake
 
 import (
+	"os"
 	"path/filepath"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // Plans is the source that drives plans: it gives steps to workers, and names to the identity what is next for itself.
 type Plans struct {
 	Config
-	Dir string // of the plans; "" while there are none
+	Dir string // of the plans; "" while it is missing
 }
 
 // Due returns what is due for the plans, when nothing else goes on.
@@ -22,8 +23,13 @@ func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 		return nil, next, nil
 	}
 	plans, _ := work.Steps(p.Tools.Workspace) // a check before an answer tells what cannot be read
-	if p.Dir = ""; len(plans) > 0 {
-		p.Dir = filepath.Join(p.Tools.Workspace, work.Dir)
+	was, dir := p.Dir, filepath.Join(p.Tools.Workspace, work.Dir)
+	if _, err := os.Lstat(dir); err != nil {
+		dir = ""
+	}
+	p.Dir = dir
+	if was != p.Dir {
+		next = v.Now.Add(time.Second) // it is watched only now
 	}
 	for _, plan := range plans {
 		if !chat.ValidRoom(plan.Signer()) {

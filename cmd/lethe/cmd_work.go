@@ -14,7 +14,7 @@ func newWorkCommand(app *cli.App) *cobra.Command {
 	var next bool
 	cmd := &cobra.Command{
 		Use:   "work [NAME]",
-		Short: "List the plans of an identity, and which steps have passed their checks",
+		Short: "List the plans of an identity, and which steps passed",
 		Args:  cli.MaximumArgs(1),
 		RunE: app.ReadingIdentity(always, func(_ context.Context, id home.Identity, _ []string) error {
 			return working.Show(app, id, next)

@@ -52,11 +52,7 @@ func Changes(app *cli.App) (commands []*cobra.Command) {
 				if err != nil {
 					return err
 				}
-				context, err := app.Look.Context(id)
-				if err != nil {
-					return err
-				}
-				said, err := work.Obey(app.Home.Dir, workspace(app, id), context.State, verb[0], args[0])
+				said, err := change(app, id, verb[0], args[0])
 				if err != nil {
 					return err
 				}
@@ -64,7 +60,15 @@ func Changes(app *cli.App) (commands []*cobra.Command) {
 			}),
 		})
 	}
-	return commands
+	return append(commands, eachCommand(app))
+}
+
+func change(app *cli.App, id home.Identity, verb, plan string) (said string, err error) {
+	context, err := app.Look.Context(id)
+	if err != nil {
+		return "", err
+	}
+	return work.Obey(app.Home.Dir, workspace(app, id), context.State, verb, plan)
 }
 
 func workspace(app *cli.App, id home.Identity) string {
