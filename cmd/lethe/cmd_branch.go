@@ -31,8 +31,7 @@ func newBranchCommand(app *cli.App) *cobra.Command {
 is again what it was at that moment, and a note tells it what it did since. Nothing is lost:
 another branch goes forward again.
 
-A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label, or
-a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
+lethe fork --help says what a MOMENT is.`,
 		Example: `  lethe branch ada before-refactoring
   lethe branch ada second-try --to before-refactoring`,
 		Args: cli.RangeArgs(1, 2),

@@ -25,8 +25,7 @@ func newDiffCommand(app *cli.App) *cobra.Command {
 		Long: `Diff compares two contexts, as lethe context prints them, and first says which entries came and
 went. OTHER:MOMENT is another identity's.
 
-A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label, or
-a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
+lethe fork --help says what a MOMENT is.`,
 		Example: `  lethe diff ada e39 now
   lethe diff ada e39 bea:now`,
 		Args: cli.ExactArgs(3),

@@ -15,16 +15,14 @@ func newRerunCommand(app *cli.App) *cobra.Command {
 		Use:   "rerun NAME",
 		Short: "Ask past requests again, outside of the life, and compare the answers",
 		Long: `Rerun asks the request of the answer that --at names, or of the next one, and the rest of its
-turn: results of tools are those of then, so it ends at the first answer whose calls differ. With
---from it asks each request up to --to, and says what they cost and how many answers have other
-calls. With --limit the first request begins with the context of then, and compactions ask no
-model. It tells the price first and asks nothing that the budget has no room for. The life does
-not change; under a budget the ledger counts the cost.
+turn, with the results of then: it ends at the first answer whose calls differ. With --from it
+asks each request up to --to. With --limit the first one begins with the context of then, and
+compactions ask no model. It tells the price first. The ledger of a budget has the cost, the
+life does not.
 
-A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label, or
-a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
+lethe fork --help says what a MOMENT is.`,
 		Example: `  lethe rerun ada --at e39 --model deepseek:deepseek-flash
-  lethe rerun ada --from 2026-11-20 --to now --model deepseek:deepseek-flash --yes`,
+  lethe rerun ada --from 2026-11-20 --yes`,
 		Args: cli.ExactArgs(1),
 		RunE: app.WithHome(func(ctx context.Context, args []string) error {
 			return rerun.Run(ctx, app, options, args[0])
