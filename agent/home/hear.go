@@ -91,7 +91,8 @@ func (h Home) Apart() bool { return len(h.ClosedTo(nil)) > 0 }
 func (h Home) HeardByOthers(id Identity, owners audience.Readers) (bool, error) {
 	rooms, err := chat.Rooms(id.Subs())
 	rooms = slices.DeleteFunc(rooms, func(room string) bool { return owners.MayRead(h.Readers(room)) })
-	if len(rooms) == 0 || err != nil || !h.Apart() {
+	isClosed := func(room string) bool { return !h.Readers(room).Open() } // else all rooms of the home are asked
+	if len(rooms) == 0 || err != nil || !slices.ContainsFunc(rooms, isClosed) && !h.Apart() {
 		return false, err
 	}
 	state, err := h.fold(id)
