@@ -34,7 +34,6 @@ type intake struct {
 	session adopt.Session
 	tools   map[string]string // of the session, by the ids of their calls
 	knows   func() known
-	fresh   []uint64 // keys of entries that were laid down
 	now     *original
 }
 
@@ -127,7 +126,6 @@ func (in *intake) write(entry adopt.Entry, at time.Time, text string) {
 	key := "-"
 	if entry.Key != 0 {
 		key = strconv.FormatUint(entry.Key, 36)
-		in.fresh = append(in.fresh, entry.Key)
 	}
 	fmt.Fprintf(&now.table, "a%d %s %d %s\n", now.entries, key, entry.Line, word(cmp.Or(entry.ID, "-")))
 }

@@ -115,8 +115,8 @@ func (t *Taking) end() (Finding, error) {
 	if t.err == nil {
 		err = t.in.flush(nil)
 	}
-	for _, key := range t.in.fresh {
-		t.in.knows().keys[key] = true // for another store of the agent
+	if t.in.Shelf != nil {
+		delete(t.in.known, t.source.Agent) // another store of the agent reads anew what there is
 	}
 	return Finding{t.source.Agent, t.source.Place, t.in.taken}, err
 }
