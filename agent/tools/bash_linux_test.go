@@ -132,20 +132,24 @@ func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
 // Of the workspace a worker writes its files alone, whatever links stand there, and reads all.
 func TestBashWritesFilesOnly(t *testing.T) {
 	for _, mode := range []string{BashSandbox, BashTrusted} {
-		id := newIdentity(t, func(c *Config) { c.Bash, c.Files = mode, []string{"mine", "dir", "new", "link", "deep/link/x"} })
+		id := newIdentity(t, func(c *Config) {
+			c.Bash, c.Files = mode, []string{"mine", "dir", "new", "link", "deep/link/x", "../beside"}
+		})
 		outside := filepath.Join(t.TempDir(), "outside")
 		for _, file := range []string{"mine", "other", "dir/x", "deep/x"} {
 			lethetest.Write(t, filepath.Join(id.work, file), "was")
 		}
 		lethetest.Write(t, outside, "was")
+		lethetest.Write(t, filepath.Join(id.work, "../beside"), "was")
 		lethetest.Must(t, os.Symlink(outside, filepath.Join(id.work, "link")))
 		lethetest.Must(t, os.Symlink("../other", filepath.Join(id.work, "dir/link")))
 		lethetest.Must(t, os.Symlink("..", filepath.Join(id.work, "deep/link")))
-		id.do("BASH", "command", "for f in mine other dir/x dir/y dir/link link new deep/x deep/link/x; do echo is > $f; done")
+		id.do("BASH", "command", "for f in mine other dir/x dir/y dir/link link new deep/x deep/link/x ../beside; do echo is > $f; done")
 		for file, want := range map[string]string{"mine": "is\n", "dir/x": "is\n", "dir/y": "is\n", "other": "was", "deep/x": "was"} {
 			lethetest.Holds(t, filepath.Join(id.work, file), want)
 		}
 		lethetest.Holds(t, outside, "was")
+		lethetest.Holds(t, filepath.Join(id.work, "../beside"), "was")
 		id.ok("WRITE_FILE", "path", "new", "content", "is")
 		for _, file := range []string{"other", "dir/../other", "deep/link/other", "deep/link/x", "work/a.md"} {
 			id.fails([]string{"refused", "may write only mine, dir"}, "WRITE_FILE", "path", file, "content", "is")

@@ -155,7 +155,8 @@ func (s *Set) command(line, private string) sandbox.Command {
 		command.Write, command.Read = nil, slices.Concat(s.Read, s.roots)
 		for _, name := range s.Files {
 			file := filepath.Join(s.Workspace, name)
-			if _, err := os.Lstat(file); err == nil && resolved(file) == file { // what is not there yet is for WRITE_FILE
+			_, err := os.Lstat(file)
+			if err == nil && resolved(file) == file && sandbox.Within(file, s.Workspace) { // a missing one is for WRITE_FILE
 				command.Write = append(command.Write, file)
 			}
 		}
