@@ -152,7 +152,12 @@ func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	c.intent = c.intend(pending, false)
+	if pending.asked.Step != "" { // no hook has seen it
+		if err := c.beforeCalls(ctx, []pendingCall{pending}); err != nil {
+			return false, err
+		}
+	}
+	c.intent = c.intendAsHooked(pending, false)
 	if err := c.Commit(pending.begins(c.intent)); err != nil {
 		return false, err
 	}

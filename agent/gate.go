@@ -68,6 +68,9 @@ func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict
 		Home: c.Home.Dir, Workspace: c.Tools.Workspace, State: c.State, Log: c.Log, MayAsk: c.mayAsk, Stopped: &stopped,
 	}
 	examiner.Run = func(command string, most time.Duration) (why string, ran bool, err error) {
+		if err := c.Tools.MayRun("check", command); err != nil {
+			return err.Error(), false, nil
+		}
 		var said hook.Verdict
 		said, stopped, err = c.runCheck(ctx, command, "", most)
 		return said.Why, !said.Broken, err

@@ -13,6 +13,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/hook"
 	"lethe/agent/status"
+	"lethe/agent/tools"
 	"lethe/agent/work"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
@@ -228,7 +229,7 @@ func TestPlanIsConfirmed(t *testing.T) {
 	w.ask("dev", "hello")
 	w.ask("dev", "hello")
 	q := w.question("dev", 1)
-	contains(t, q.Text, "1 are left for workers, for at most 1.50 USD. New: 1 say hello")
+	contains(t, q.Text, "Its bounds: 2 steps, 3 USD, 1 workers; 0 began, 1 are left for workers, for at most 1.50 USD. Steps: 1 say hello")
 	w.say("dev", "bob", q.ID+" yes")
 	w.has(id, 1, "asked")
 	w.say("dev", "ann", q.ID+" yes")
@@ -290,4 +291,44 @@ func TestAskedIsSettled(t *testing.T) {
 	r.ask("and now?")
 	contains(t, w.read(path), "[x] 1")
 	r.checked()
+}
+
+// A hook may refuse the call that gives a step to a worker, as it may refuse each other SPAWN.
+func TestHookOfWorkers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.hook("call/no-spawn", `grep -q '"tool_name":"SPAWN"' || exit 0; echo "no workers" >&2; exit 2`)
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	path := w.planned(id, "bounds: 2 steps, 1 USD, 1 workers\n- [ ] 1 say hello · worker: yes\n")
+	w.confirms(id)
+	w.ask("dev", "hello")
+	w.eventually("the identity hears of it", func() bool { return len(w.events(id, "fired")) == 1 })
+	w.idle(id)
+	s.end()
+	contains(t, w.read(path), "[!] 1")
+	equal(t, "children", len(w.workrooms()), 0)
+}
+
+// The check of a step is no way around a BASH that the identity does not have, or that people are asked about.
+func TestChecksMayRun(t *testing.T) {
+	t.Parallel()
+	rule, err := tools.ParseRule("BASH")
+	lethetest.Must(t, err)
+	for _, change := range []func(c *Config){
+		func(c *Config) { c.Tools.Bash = tools.BashOff },
+		func(c *Config) { c.Tools.Only = []string{"READ_FILE", "WRITE_FILE"} },
+		func(c *Config) { c.Tools.Ask = []tools.Rule{rule} },
+	} {
+		w := newWorld(t, always("done"))
+		change(&w.conf)
+		id := w.boot("ada", "dev")
+		w.planned(id, "- [x] 1 make it · check: `touch made`\n")
+		r := w.run(id)
+		r.ask("work")
+		r.finish()
+		if _, err := os.Stat(w.own(id, "workspace/made")); err == nil {
+			t.Error("its check has run")
+		}
+	}
 }
