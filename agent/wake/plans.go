@@ -43,7 +43,8 @@ func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 		if len(pass.Marks) > 0 {
 			if err := plan.Mark(p.Tools.Workspace, pass.Marks, pass.Hold || plan.Held); err != nil { // somebody writes it
 				p.Log.Debug("a plan keeps its marks", "plan", plan.Name, "error", err)
-				return nil, v.Now.Add(time.Second), nil
+				next = Sooner(next, v.Now.Add(time.Minute)) // or when it changes
+				continue
 			}
 			return p.Due(v)
 		}

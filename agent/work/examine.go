@@ -195,19 +195,30 @@ func (e *Examiner) propose(plan Plan, gate string) {
 	if asked || slices.Contains(e.State.Passed, mind.Denied+gate) {
 		return
 	}
-	var fresh []string
-	left := 0
+	steps, more, left := "", 0, 0
 	for _, step := range plan.Steps {
 		if step.Mark == " " && step.Worker != "" {
 			left++
 		}
-		if e.State.Checks[step.Key] == "" && step.Mark != "x" {
-			fresh = append(fresh, step.What)
+		what := "; " + mind.CutRunes(step.What, 100) // so that no step hides the next one
+		switch {
+		case step.Mark == "x", step.isEnd:
+		case len(steps+what) > 700:
+			more++
+		default:
+			steps += what
 		}
 	}
-	text := fmt.Sprintf("May I go on with %s/%s? %s; %d began, %d are left for workers, for at most %.2f USD. New: %s",
-		Dir, plan.Name, plan.bounds, e.State.Given[plan.Name], left, plan.Price(left), strings.Join(fresh, "; "))
-	_, _ = e.ask(Step{Digest: gate}, mind.CutRunes(text, 900))
+	if more > 0 {
+		steps += fmt.Sprintf("; and %d more, which lethe work shows", more)
+	}
+	cost := ""
+	if plan.USD > 0 {
+		cost = fmt.Sprintf(", for at most %.2f USD", plan.Price(left))
+	}
+	text := fmt.Sprintf("May I go on with %s/%s? Its bounds: %s; %d began, %d are left for workers%s. Steps: %s",
+		Dir, plan.Name, plan.Bounds, e.State.Given[plan.Name], left, cost, strings.TrimPrefix(steps, "; "))
+	_, _ = e.ask(Step{Digest: gate}, mind.CutRunes(text, 1200))
 }
 
 // ask asks people about a step.

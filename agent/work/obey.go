@@ -16,7 +16,7 @@ import (
 // sentence that it returns is for the person.
 func Obey(home, workspace string, s *mind.State, words ...string) (said string, err error) {
 	plans, err := Steps(workspace)
-	if len(words) != 2 {
+	if len(words) < 2 {
 		for _, plan := range plans {
 			said += plan.Stands() + "\n"
 		}
@@ -27,6 +27,9 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 		return "", fmt.Errorf("find plan %q: there is no such file in %s of the workspace", words[1], Dir)
 	}
 	plan := plans[n]
+	if words[0] == "confirm" && len(words) > 2 && words[2] != plan.Gate(s) {
+		return "", fmt.Errorf("%s plan %s: it is no longer as you saw it: look again", words[0], plan.Name)
+	}
 	switch words[0] {
 	case "confirm":
 		file := plan.Confirmation(home, s)
@@ -53,7 +56,11 @@ func (p Plan) drop(workspace string) error {
 		return err
 	}
 	defer root.Close()
-	return durable.Move(root, path.Join(Dir, p.Name), path.Join(Dir, p.Name+".dropped"))
+	to := path.Join(Dir, p.Name+".dropped")
+	for _, err := root.Lstat(to); err == nil; _, err = root.Lstat(to) { // one of that name was dropped before
+		to += "+"
+	}
+	return durable.Move(root, path.Join(Dir, p.Name), to)
 }
 
 // Stands says how many steps have which mark.
@@ -64,6 +71,10 @@ func (p Plan) Stands() string {
 			counts[step.Mark]++
 		}
 	}
-	return fmt.Sprintf("%s: %d done, %d at work, %d waiting, %d asked, %d failed",
+	said := fmt.Sprintf("%s: %d done, %d at work, %d waiting, %d asked, %d failed",
 		p.Name, counts["x"], counts[">"], counts[" "], counts["?"], counts["!"])
+	if p.Bounds != "" {
+		said += "; bounds: " + p.Bounds
+	}
+	return said
 }

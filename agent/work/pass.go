@@ -164,25 +164,27 @@ func (p Plan) Price(workers int) float64 { return p.USD / float64(max(1, p.Most)
 
 // Gate names what people confirm: the bounds of a plan; and all its steps, where more workers would begin than these allow.
 func (p Plan) Gate(s *mind.State) string {
-	begun, text := s.Given[p.Name], ""
-	given := ""
+	begun, text, given := s.Given[p.Name], "", map[string]bool{}
+	give := func(step string) {
+		key, _, _ := strings.Cut(step, " ")
+		given[key] = true
+	}
 	for _, call := range s.Approved {
-		given += " " + call.Exact + " "
+		give(call.Exact)
 	}
 	for _, child := range s.Children {
-		given += " " + child.Step + " "
+		give(child.Step)
 	}
 	for _, step := range p.Steps {
-		isGiven := strings.Contains(given, " "+step.Key+" ")
-		if text += step.line + "\n"; step.Mark == " " && !step.isEnd && !isGiven {
+		if text += step.line + "\n"; step.Mark == " " && !step.isEnd && !given[step.Key] {
 			begun++
 		}
 	}
-	times := (begun - 1) / max(1, p.Most)
+	times := max(0, begun-1) / max(1, p.Most)
 	if times == 0 {
 		text = ""
 	}
-	sum := blake3.Sum256(fmt.Appendln(nil, s.Self, p.Name, p.bounds, times, text))
+	sum := blake3.Sum256(fmt.Appendln(nil, s.Self, p.Name, p.Bounds, times, text))
 	return hex.EncodeToString(sum[:8])
 }
 

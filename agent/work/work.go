@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -44,8 +45,8 @@ type Plan struct {
 	Workers int
 	Most    int
 	USD     float64
-	Held    bool // nothing is begun
-	bounds  string
+	Held    bool   // nothing is begun
+	Bounds  string // these three, as people see and confirm them; "" without any
 	text    []byte
 }
 
@@ -129,8 +130,7 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 		} else if every, is := strings.CutPrefix(line, "every:"); is {
 			plan.Every, _ = time.ParseDuration(strings.TrimSpace(every)) // what is no time drives nothing
 		} else if strings.HasPrefix(line, "bounds:") {
-			plan.bounds = line
-			_, _ = fmt.Sscanf(line, "bounds: %d steps, %g USD, %d workers", &plan.Most, &plan.USD, &plan.Workers)
+			plan.bound(line)
 		} else if whole == held {
 			plan.Held = true
 		} else if isStep(line) {
@@ -160,6 +160,21 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 		plan.Steps = append(plan.Steps, last)
 	}
 	return plan, nil
+}
+
+// bound reads the bounds of a plan. The last line of them counts, and what makes no sense as a whole gives nothing to workers.
+func (p *Plan) bound(line string) {
+	p.Most, p.USD, p.Workers, p.Bounds = 0, 0, 0, ""
+	_, _ = fmt.Sscanf(line, "bounds: %d steps, %g USD, %d workers", &p.Most, &p.USD, &p.Workers)
+	isAmount := p.USD >= 0 && !math.IsInf(p.USD, 0) // no NaN is
+	if p.Most < 1 || !isAmount || p.Workers < 0 {
+		p.Most, p.USD, p.Workers = 0, 0, 0
+		return
+	}
+	p.Bounds = fmt.Sprintf("%d steps, %g USD, %d workers", p.Most, p.USD, p.Workers)
+	if p.USD == 0 {
+		p.Bounds = fmt.Sprintf("%d steps, %d workers, no limit of their cost", p.Most, p.Workers)
+	}
 }
 
 // ready returns the steps that are open, and wait for no other.
@@ -236,7 +251,9 @@ func digest(root *os.Root, about, files string) string {
 
 func namesIn(files string) (names []string) {
 	for _, file := range strings.Fields(files) {
-		names = append(names, strings.Trim(file, ",`"))
+		if file = strings.Trim(file, ",`"); file != "" {
+			names = append(names, file)
+		}
 	}
 	return names
 }

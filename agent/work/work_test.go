@@ -8,6 +8,7 @@ import (
 
 	"lethe/agent/work"
 	"lethe/internal/test/lethetest"
+	"lethe/mind"
 )
 
 const plan = `# Goal: the blog is on the new server (ann, dev, 2026-11-20)
@@ -90,6 +91,53 @@ func TestChecksAsWritten(t *testing.T) {
 	}
 	if plans, err := work.Steps(dir); err != nil || plans[0].Steps[0].Digest != "" {
 		t.Errorf("the files are read: %+v, %v", plans, err)
+	}
+}
+
+// People confirm what counts: one line of bounds, the last, that means what it says. Nothing in a plan hides a step from
+// the count.
+func TestBounds(t *testing.T) {
+	const three = "- [ ] 1 a · files: p.md/2, p.md/3 · worker: yes\n- [ ] 2 b · worker: yes\n- [ ] 3 c · worker: yes\n"
+	s := &mind.State{}
+	s.Approved = []mind.Question{{Exact: "p.md/1 0123abcd p.md/2 p.md/3"}}
+	s.Knowledge.Given = map[string]int{"p.md": 1}
+	dir := t.TempDir()
+	of := func(bounds string) work.Plan {
+		lethetest.Write(t, filepath.Join(dir, "work/p.md"), bounds+"\n"+three)
+		return read(t, dir)
+	}
+	for _, bounds := range []string{"0 steps, 6 USD, 4 workers", "-1 steps, 6 USD, 4 workers", "2 steps, NaN USD, 4 workers",
+		"2 steps, +Inf USD, 4 workers", "2 steps, -1 USD, 4 workers", "2 steps, 1 USD, 4 workers\nbounds: 0 steps"} {
+		if p := of("bounds: " + bounds); p.Workers > 0 {
+			t.Errorf("bounds: %s: %d workers begin, and nobody is asked: %v", bounds, p.Workers, p.Waits(dir, s))
+		}
+	}
+	small := of("bounds: 3 steps, 1 USD, 1 workers\nbounds: 3 steps, 1 USD, 1 workers")
+	large := of("bounds: 300 steps, 100 USD, 8 workers\nbounds: 3 steps, 1 USD, 1 workers")
+	lethetest.Equal(t, "what counts", large.Bounds+large.Gate(s), small.Bounds+small.Gate(s))
+	lethetest.Equal(t, "steps, with two lines", large.Most, 3)
+	lethetest.Equal(t, "bounds", of("bounds: 3 steps, 0 USD, 1 workers").Bounds, "3 steps, 1 workers, no limit of their cost")
+	for n, line := range []string{"", strings.Repeat("x", 900)} { // what stands behind them is not shown
+		if p := of("bounds: 2 steps, 1 USD, 1 workers" + line); p.Bounds != "2 steps, 1 USD, 1 workers" {
+			t.Errorf("%d: %q", n, p.Bounds)
+		}
+	}
+	whole := of("bounds: 2 steps, 1 USD, 1 workers")
+	lethetest.Write(t, filepath.Join(dir, "work/p.md"), strings.Replace("bounds: 2 steps, 1 USD, 1 workers\n"+three, "3 c", "3 d", 1))
+	if read(t, dir).Gate(s) == whole.Gate(s) {
+		t.Error("three steps begin with bounds of two, and their words are not confirmed")
+	}
+	lethetest.Write(t, filepath.Join(dir, "work/p.md"), "- [ ] 1 a · files: , ,\n")
+	p := read(t, dir)
+	contains := strings.Contains(p.Ask(p.Steps[0]).Args, `"files":"/dev/null"`)
+	lethetest.Equal(t, "no files are none", contains, true)
+	for range 2 { // the second one does not replace the first
+		lethetest.Write(t, filepath.Join(dir, "work/p.md"), three)
+		_, err := work.Obey(dir, dir, s, "drop", "p")
+		lethetest.Must(t, err)
+	}
+	for _, name := range []string{"work/p.md.dropped", "work/p.md.dropped+"} {
+		lethetest.Holds(t, filepath.Join(dir, name), three)
 	}
 }
 

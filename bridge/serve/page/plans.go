@@ -40,7 +40,7 @@ func changePlan(f *frame, r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = work.Obey(f.Dir, f.workspace(), context.State, r.FormValue("do"), field(r, "plan"))
+	_, err = work.Obey(f.Dir, f.workspace(), context.State, r.FormValue("do"), field(r, "plan"), field(r, "gate"))
 	if err != nil {
 		err = report.Invalid("%v", err)
 	}
@@ -54,19 +54,19 @@ func (d *workData) show(html *htmlPage) {
 	}
 	for _, plan := range d.Plans {
 		html.put("<h2><bdi>%s</bdi></h2>\n<p><bdi>%s</bdi></p>\n", plan.Name, plan.Goal)
-		html.put(`<form class="row" method="post" action="/agents/%s/work/change"><input type="hidden" name="plan" value="%s">`,
-			html.ID.Name, plan.Name)
+		html.put(`<form class="row" method="post" action="/agents/%s/work/change"><input type="hidden" name="plan" value="%s"><input type="hidden" name="gate" value="%s">`,
+			html.ID.Name, plan.Name, plan.Gate(d.State))
 		if plan.Held || plan.Waits(html.Dir, d.State) {
-			html.put(`<span>It waits for you.</span> <button class="main" name="do" value="confirm">Confirm</button>`)
+			html.put(`<span>It waits for you. %s</span> <button class="main" name="do" value="confirm">Confirm</button>`, plan.Bounds)
 		} else {
 			html.put(`<button name="do" value="pause">Pause</button>`)
 		}
 		html.put(` <button name="do" value="drop">Drop</button></form>
 <div class="board">`)
-		for _, column := range [][2]string{{" ", "Waiting"}, {">", "At work"}, {"?", "Asked"}, {"!", "Failed"}, {"x", "Done"}} {
-			html.put("<section><h3>%s</h3>\n<ul class=\"plain\">", column[1])
+		for _, column := range []string{" Waiting", ">At work", "?Asked", "!Failed", "xDone"} {
+			html.put("<section><h3>%s</h3>\n<ul class=\"plain\">", column[1:])
 			for _, step := range plan.Steps {
-				if step.Mark == column[0] {
+				if step.Mark == column[:1] {
 					html.put("<li><bdi>%s</bdi></li>", step.What)
 				}
 			}

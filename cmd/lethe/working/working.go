@@ -26,7 +26,9 @@ type Plan struct {
 	Goal  string `json:"goal"`
 	Held  bool   `json:"held,omitempty"`  // by a person, or a /stop
 	Waits bool   `json:"waits,omitempty"` // for people to confirm it
-	Steps []Step `json:"steps"`
+	// Bounds are what people confirm.
+	Bounds string `json:"bounds,omitempty"`
+	Steps  []Step `json:"steps"`
 
 	Give []string `json:"give,omitempty"` // steps that workers would begin now
 	USD  float64  `json:"usd,omitempty"`  // that these cost at most
@@ -84,7 +86,8 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 	read, problem := work.Read(workspace(app, id))
 	states, plans := map[string]string{" ": "open", "?": "asked", ">": "given", "!": "failed"}, []Plan{}
 	for _, p := range read {
-		plan := Plan{Plan: p.Name, Goal: p.Goal, Steps: []Step{}, Held: p.Held, Waits: p.Waits(app.Home.Dir, context.State)}
+		plan := Plan{Plan: p.Name, Goal: p.Goal, Steps: []Step{}, Held: p.Held, Bounds: p.Bounds}
+		plan.Waits = p.Waits(app.Home.Dir, context.State)
 		if next {
 			p.Held = p.Held || plan.Waits
 			pass := p.Pass(context.State, children.MaxAlive, time.Now())
@@ -122,6 +125,7 @@ func write(out io.Writer, id home.Identity, plans []Plan) {
 		fmt.Fprintf(out, "%s: %s\n", screen.Sanitize(plan.Plan), screen.Sanitize(plan.Goal))
 		if plan.Waits || plan.Held {
 			fmt.Fprintf(out, "  waits for: lethe work confirm %s\n", screen.Sanitize(strings.TrimSuffix(plan.Plan, ".md")))
+			fmt.Fprintf(out, "  bounds: %s\n", plan.Bounds)
 		}
 		for _, step := range plan.Steps {
 			fmt.Fprintf(out, "  %-10s %s\n", step.State, screen.Sanitize(step.What))
