@@ -20,7 +20,7 @@ func askAgain(page *frame, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return page.again(w, r, err)
 	}
-	page.show(w, http.StatusOK, rerunData{string(told)}, "")
+	page.show(w, 200, rerunData{string(told)}, "")
 	return nil
 }
 
