@@ -3,12 +3,12 @@
 package lookup
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -238,7 +238,7 @@ func (b *View) saidInGroups(query string, most int) []tools.Match {
 			}
 		}
 	}
-	slices.SortStableFunc(matches, func(a, b tools.Match) int { return cmp.Compare(worth[b.Passage], worth[a.Passage]) })
+	sort.SliceStable(matches, func(i, j int) bool { return worth[matches[i].Passage] > worth[matches[j].Passage] })
 	return matches[:min(most, len(matches))]
 }
 

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,7 @@ func (m *model) questions() (all []question) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(x, y question) int { return x.Asked.Compare(y.Asked) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Asked.Before(all[j].Asked) })
 	return all
 }
 

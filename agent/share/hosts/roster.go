@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 
 	"lethe/agent/home"
@@ -69,7 +70,7 @@ func (r *roster) add(lines []byte) {
 	}
 	r.order = slices.Collect(maps.Values(r.lives))
 	r.order = slices.DeleteFunc(r.order, func(l Life) bool { return l.Gone })
-	slices.SortStableFunc(r.order, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
+	sort.SliceStable(r.order, func(i, j int) bool { return r.order[i].Name < r.order[j].Name })
 }
 
 // Lives returns the lives of the home, by name, as this host was told last. Callers must not change them.
