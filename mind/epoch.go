@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/life/event"
 )
 
 // Snapshot renders the state as the body of an epoch's blob, for Restore. The texts
@@ -133,7 +134,7 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 	}
 	for _, entry := range state.Live {
 		// Older programs stored the event's kind, and spans that touch each other.
-		entry.Kind, entry.Own = kindOf(entry.Kind), joinSpans(entry.Own)
+		entry.Kind, entry.Own = kindOf(entry.Kind), event.JoinSpans(entry.Own)
 		if err := entry.reload(read); err != nil {
 			return nil, fmt.Errorf("read epoch: entry e%d: %w", entry.N, err)
 		}

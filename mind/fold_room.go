@@ -27,7 +27,7 @@ func (s *State) joined(joined event.Joined, from source) error {
 func (s *State) inbound(inbound event.Inbound, from source) error {
 	entry := Entry{
 		N: inbound.N, Room: inbound.Room, Show: inbound.Show, Places: inbound.Places,
-		Own: joinSpans(inbound.Own), Images: inbound.Images,
+		Own: event.JoinSpans(inbound.Own), Images: inbound.Images,
 	}
 	if inbound.Answers != "" {
 		question, err := s.answered(inbound)
@@ -149,7 +149,7 @@ func (s *State) command(command event.Command) error {
 	room := s.room(command.Room)
 	s.move(command.Room, command.Moved)
 	if command.Early { // the identity has not heard the lines before it
-		room.Own = AddSpan(room.Own, command.At)
+		room.Own = event.AddSpan(room.Own, command.At)
 	} else {
 		room.pass(command.Passage, []byte(command.Line+"\n"))
 		if command.Last != "" {
@@ -199,7 +199,7 @@ func (s *State) posted(posted event.Posted) error {
 	}
 	room := s.room(posted.Room)
 	for _, torn := range posted.Torn {
-		room.Own = AddSpan(room.Own, torn)
+		room.Own = event.AddSpan(room.Own, torn)
 	}
 	if post.Wakes {
 		return nil // the identity hears it when it reads the room
@@ -209,7 +209,7 @@ func (s *State) posted(posted event.Posted) error {
 	if room.Joined && follows {
 		room.pass(posted.Passage, []byte(post.Line))
 	} else if posted.At.To > room.Cursor.Offset {
-		room.Own = AddSpan(room.Own, posted.At)
+		room.Own = event.AddSpan(room.Own, posted.At)
 	}
 	room.posted(chat.Hash([]byte(post.Line)))
 	s.placeQuestions(posted.Room, func(q *Question) {

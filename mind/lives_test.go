@@ -203,7 +203,7 @@ func (w *world) unheard(room string) []roomLine {
 }
 
 func (w *world) mine(room string, l roomLine) bool {
-	return Covered(w.state.Rooms[room].Own, l.from, l.to)
+	return event.Covered(w.state.Rooms[room].Own, l.from, l.to)
 }
 
 // listen hears what is new in a room, as entries like the given one.

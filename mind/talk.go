@@ -33,7 +33,7 @@ type Room struct {
 // pass moves the cursor of a room behind a passage, over the lines in body.
 func (r *Room) pass(p event.Passage, body []byte) {
 	r.Cursor = p.Cursor(r.Cursor.Last).Remember(body)
-	r.Own = r.Own[endsAfter(r.Own, r.Cursor.Offset):]
+	r.Own = event.SpansAfter(r.Own, r.Cursor.Offset)
 	if r.Stopped <= r.Cursor.Offset {
 		r.Stopped = 0
 	}

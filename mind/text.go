@@ -9,6 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/life/event"
 )
 
 // Ref is a blob that an entry refers to: its address, and the hash and gist that a prompt shows.
@@ -167,7 +168,7 @@ func Others(body []byte, own []Span) iter.Seq[chat.Line] {
 			from := at
 			at += int64(len(raw))
 			line := chat.Parse(raw)
-			if line.Blank() || Covered(own, from, at) {
+			if line.Blank() || event.Covered(own, from, at) {
 				continue
 			}
 			if !yield(line) {

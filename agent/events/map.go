@@ -234,7 +234,7 @@ func (m *mapping) tellCost(e event.Event) {
 func (m *mapping) heard(e event.Inbound, before *mind.State) {
 	var own []mind.Span
 	for _, span := range e.Own {
-		own = mind.AddSpan(own, span)
+		own = event.AddSpan(own, span)
 	}
 	for line := range mind.Others(m.body(0), own) {
 		line.Hash = e.Written(line.Hash)

@@ -133,7 +133,7 @@ func (l *Listener) ownOrObeyed(room string, line chat.Line, moved bool) bool {
 	if !signed && !command {
 		return false
 	}
-	if !moved && mind.Covered(heard.Own, line.From, line.To) {
+	if !moved && event.Covered(heard.Own, line.From, line.To) {
 		return true
 	}
 	old := line.Tagged && line.From < l.progress(room).old.Size()
@@ -167,7 +167,7 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 		said = append(append(said, line.Raw...), '\n')
 		if isOwn {
 			text, said = append(text, said...), nil
-			own = mind.AddSpan(own, event.Span{From: int64(len(text) - len(line.Raw) - 1), To: int64(len(text))})
+			own = event.AddSpan(own, event.Span{From: int64(len(text) - len(line.Raw) - 1), To: int64(len(text))})
 			continue
 		}
 		heard = append(heard, line)

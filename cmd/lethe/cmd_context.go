@@ -14,8 +14,8 @@ import (
 	"lethe/agent/host"
 	"lethe/agent/prompt"
 	"lethe/bridge/report"
-	"lethe/bridge/terminal"
 	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/screen"
 )
@@ -78,7 +78,7 @@ func runContext(ctx context.Context, app *cli.App, id home.Identity, options con
 	if app.DrawsScreen() {
 		summary = &text
 	}
-	writeParts(summary, id, now.Parts)
+	console.WriteParts(summary, id.Name, now.Parts)
 	text.WriteString(screen.Sanitize(string(now.State.View())))
 	return app.Page(text.String())
 }
@@ -93,7 +93,7 @@ func showCost(app *cli.App, id home.Identity, now report.Context, model string) 
 		prompt.Cost
 	}{now.Parts, cost}
 	return app.Show(both, func(out io.Writer) {
-		writeParts(out, id, now.Parts)
+		console.WriteParts(out, id.Name, now.Parts)
 		fmt.Fprintf(out, "with %s: about %d tokens of input, of which the provider's cache serves %d\n",
 			cost.Model, cost.Input, cost.Cached)
 		if cost.USD == 0 {
@@ -102,25 +102,6 @@ func showCost(app *cli.App, id home.Identity, now report.Context, model string) 
 		}
 		fmt.Fprintf(out, "%.4f USD, and %.4f with the longest answer\n", cost.USD, cost.Most)
 	})
-}
-
-// writeParts tells of the parts of the next request, each with its tokens and a bar of their share.
-func writeParts(out io.Writer, id home.Identity, parts prompt.Parts) {
-	fmt.Fprintf(out, "%s: about %d of %d tokens, epoch %d\n", id.Name, parts.Used(), parts.Limit, parts.Epoch)
-	part := func(name string, tokens int, remark string) {
-		row := fmt.Sprintf("  %-7s %7d  %s %s", name, tokens, terminal.Bar(tokens, parts.Limit, 20), remark)
-		fmt.Fprintln(out, strings.TrimRight(row, " "))
-	}
-	others := ""
-	if parts.Others != 0 {
-		others = fmt.Sprintf("%d of it: rules of people, and what others made", parts.Others)
-	}
-	part("system", parts.System, others)
-	part("tools", parts.Tools, "")
-	part("past", parts.Past, "what has faded, pins and MEMORY")
-	part("entries", parts.Live, fmt.Sprintf("live: %d", parts.Entries))
-	part("answer", parts.Answer, "kept free for it")
-	part("free", parts.Free(), "")
 }
 
 // compact makes an identity forget now: by a wish where it runs, else by opening it here.

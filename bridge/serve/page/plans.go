@@ -48,14 +48,13 @@ func changePlan(f *frame, r *http.Request) (string, error) {
 }
 
 func (d *workData) show(html *htmlPage) {
-	html.put("\n<h1>Work</h1>\n%s\n", html.wrong())
-	if len(d.Plans) == 0 {
-		html.put("<p class=\"text\">No plan: a file work/NAME.md of its workspace.</p>\n")
-	}
+	html.put("\n<h1>Work</h1>\n%s\n%s", html.wrong(),
+		when(len(d.Plans) == 0, "<p class=\"text\">No plan: a file work/NAME.md of its workspace.</p>\n"))
 	for _, plan := range d.Plans {
-		html.put("<h2><bdi>%s</bdi></h2>\n<p><bdi>%s</bdi></p>\n", plan.Name, plan.Goal)
-		html.put(`<form class="row" method="post" action="/agents/%s/work/change"><input type="hidden" name="plan" value="%s"><input type="hidden" name="gate" value="%s">`,
-			html.ID.Name, plan.Name, plan.Gate(d.State))
+		html.put(`<h2><bdi>%s</bdi></h2>
+<p><bdi>%s</bdi></p>
+<form class="row" method="post" action="/agents/%s/work/change"><input type="hidden" name="plan" value="%s">`+
+			`<input type="hidden" name="gate" value="%s">`, plan.Name, plan.Goal, html.ID.Name, plan.Name, plan.Gate(d.State))
 		if plan.Held || plan.Waits(html.Dir, d.State) {
 			html.put(`<span>It waits for you. %s</span> <button class="main" name="do" value="confirm">Confirm</button>`, plan.Bounds)
 		} else {
