@@ -49,11 +49,11 @@ func (s *Set) Restore(name, text string) (*Change, error) {
 	case was != nil && len(was.Text) > MostKept:
 		err = errors.New("what stands there has more than 1 MB, and would not be kept. Move it away")
 	}
-	return s.changeOf(p, was, text, 0), err
+	return s.changeOf(p, was, text, ""), err
 }
 
-// changeOf plans to make a text the whole of the file at p, which was. line is the one at which an edit begins, or 0.
-func (s *Set) changeOf(p place, was *Version, text string, line int) *Change {
+// changeOf plans to make a text the whole of the file at p, which was. line is the one at which an edit begins, or "".
+func (s *Set) changeOf(p place, was *Version, text, line string) *Change {
 	change := &Change{Was: was, Now: *s.versionOf(p, []byte(text)), place: p}
 	change.Run = func(context.Context, Call) Result {
 		if dir, ok := strings.CutSuffix(p.own, "/stop"); ok {
@@ -62,8 +62,8 @@ func (s *Set) changeOf(p place, was *Version, text string, line int) *Change {
 		}
 		done, remark, err := s.put(change)
 		r := textf("%s %s: %d bytes, %d lines%s", done, p.shown, len(text), lineCount(text), remark)
-		if line > 0 {
-			r = textf("edited %s at line %d%s", p.shown, line, remark)
+		if line != "" {
+			r = textf("edited %s at line %s%s", p.shown, line, remark)
 		}
 		r.Touched, r.Saw = p.own, change.Now
 		return resultOf(r, err)

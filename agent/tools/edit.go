@@ -14,16 +14,18 @@ import (
 const maxEdit = 16 << 20
 
 type editArgs struct {
-	Path string `json:"path"`
-	Old  string `json:"old"`
-	New  string `json:"new"`
+	Path  string `json:"path"`
+	Old   string `json:"old,omitempty"`
+	New   string `json:"new"`
+	Lines string `json:"lines,omitempty" about:"12-14"`
+	Hash  string `json:"hash,omitempty" about:"of these or more: 1-60:3fa9c2"`
 }
 
 func (s *Set) edit(a editArgs) (Effect, error) {
 	switch {
-	case a.Old == "":
-		return nil, errors.New("old is empty: give the exact text to replace, or use WRITE_FILE for a new file")
-	case a.Old == a.New:
+	case (a.Old == "") == (a.Lines == ""):
+		return nil, errors.New("give old, the exact text to replace, or lines with their hash; WRITE_FILE makes a new file")
+	case a.Lines == "" && a.Old == a.New:
 		return nil, errors.New("old and new are the same: there is nothing to change")
 	}
 	p, err := s.resolve(a.Path)
@@ -38,8 +40,13 @@ func (s *Set) edit(a editArgs) (Effect, error) {
 		return nil, err
 	}
 	was := s.versionOf(p, []byte(text))
-	edited, line, err := substitute(text, a.Old, a.New)
-	change := s.changeOf(p, was, edited, line)
+	var edited, at string
+	if a.Lines != "" {
+		edited, at, err = a.onLines(text)
+	} else {
+		edited, at, err = substitute(text, a.Old, a.New)
+	}
+	change := s.changeOf(p, was, edited, at)
 	if err != nil { // it is said when it runs, unless the file is another one than the model has seen
 		change.Run = func(context.Context, Call) Result { return failf("edit %s: %v", p.shown, err) }
 	}
@@ -52,11 +59,10 @@ func (p place) load() (string, error) {
 		return "", err
 	}
 	if len(b) > maxEdit {
-		return "", fmt.Errorf("edit %s: it has more than EDIT_FILE takes, %s. Use BASH with sed or a script",
-			p.shown, sizeText(maxEdit))
+		return "", fmt.Errorf("load %s: it has more than %s. Use BASH with sed or a script", p.shown, sizeText(maxEdit))
 	}
 	if isBinary(b[:min(len(b), sniffed)]) {
-		return "", fmt.Errorf("edit %s: it is a binary file. Use BASH with a program that knows its format", p.shown)
+		return "", fmt.Errorf("load %s: it is a binary file. Use BASH with a program that knows its format", p.shown)
 	}
 	return string(b), nil
 }
@@ -64,7 +70,7 @@ func (p place) load() (string, error) {
 // substitute replaces the only occurrence of old in text and returns the line,
 // counted from 1, at which it begins. Its errors help to find the text that was
 // meant.
-func substitute(text, old, new string) (edited string, line int, err error) {
+func substitute(text, old, new string) (edited, line string, err error) {
 	mayMeanCRLF := strings.Contains(text, "\r\n") && !strings.Contains(old, "\r")
 	if mayMeanCRLF && !strings.Contains(text, old) {
 		// Models write \n. In a file with \r\n they mean that.
@@ -73,15 +79,15 @@ func substitute(text, old, new string) (edited string, line int, err error) {
 	lines := occurrences(text, old)
 	switch len(lines) {
 	case 0:
-		return "", 0, notFound(text, old)
+		return "", "", notFound(text, old)
 	case 1:
-		return strings.Replace(text, old, new, 1), lines[0], nil
+		return strings.Replace(text, old, new, 1), fmt.Sprint(lines[0]), nil
 	}
 	at := strings.ReplaceAll(strings.Trim(fmt.Sprint(lines[:min(len(lines), listedLines)]), "[]"), " ", ", ")
 	if len(lines) > listedLines {
 		at += ", …"
 	}
-	return "", 0, fmt.Errorf("old occurs %d times, at lines %s. Add lines before or after it until it is "+
+	return "", "", fmt.Errorf("old occurs %d times, at lines %s. Add lines before or after it until it is "+
 		"unique, and edit the others in calls of their own", max(len(lines), strings.Count(text, old)), at)
 }
 

@@ -32,9 +32,11 @@ const (
 
 type readArgs struct {
 	Path   string  `json:"path"`
-	Offset integer `json:"offset,omitempty" about:"first line, from 1; -50 shows the last 50"`
-	Limit  integer `json:"limit,omitempty" about:"number of lines"`
-	Column integer `json:"column,omitempty" about:"byte of that line to begin at"`
+	Offset integer `json:"offset,omitempty" about:"first line; -50: the last 50"`
+	Limit  integer `json:"limit,omitempty"`
+	Column integer `json:"column,omitempty" about:"byte of the line"`
+
+	Outline integer `json:"outline,omitempty" about:"1: headings, declarations"`
 }
 
 func (s *Set) read(ctx context.Context, c Call, a readArgs) (Result, error) {
@@ -47,6 +49,9 @@ func (s *Set) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 	}
 	if p.own == guideName {
 		return s.render(ctx, c, strings.NewReader(guide), int64(len(guide)), p.shown, a)
+	}
+	if a.Outline != 0 {
+		return s.outline(ctx, c, p, a)
 	}
 	saw, _ := s.present(p) // without one, it is as if nobody had seen it
 	file, fi, err := p.open()
@@ -213,6 +218,9 @@ func (s *scanner) page(size int64, name string, a readArgs, left int, weigh func
 			"last 20", first, total)
 	}
 	head := fmt.Appendf(nil, "[%s: lines %d-%d of %s, %s", name, first, last, total, sizeText(size))
+	if last-first+1 < s.line {
+		head = append(head, "; hash "+span(first, last, body.String())...)
+	}
 	if column > 1 {
 		head = fmt.Appendf(head, "; line %d from column %d", first, column)
 	}

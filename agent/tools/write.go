@@ -30,7 +30,7 @@ func (s *Set) write(a writeArgs) (Effect, error) {
 	if errors.Is(err, errUnseen) {
 		return nil, fmt.Errorf("write %s: refused: %w", p.shown, err)
 	}
-	return s.changeOf(p, was, a.Content, 0), nil // it says what else is wrong
+	return s.changeOf(p, was, a.Content, ""), nil // it says what else is wrong
 }
 
 // put writes the file of a change. done is a verb in the past; remark is more for the model. A trigger is checked before;

@@ -99,7 +99,7 @@ func TestEdit(t *testing.T) {
 	id.gives("edited f at line 2", "EDIT_FILE", "path", "f", "old", "println(1)", "new", "println(2)\n\tprintln(3)")
 	lethetest.Holds(t, path, "func main() {\n\tprintln(2)\n\tprintln(3)\n}\n")
 	id.ok("EDIT_FILE", "path", "f", "old", "\tprintln(3)\n", "new", "")
-	id.fails([]string{"old is empty", "WRITE_FILE"}, "EDIT_FILE", "path", "f", "old", "", "new", "x")
+	id.fails([]string{"give old", "WRITE_FILE"}, "EDIT_FILE", "path", "f", "old", "", "new", "x")
 	id.fails([]string{"nothing to change"}, "EDIT_FILE", "path", "f", "old", "main", "new", "main")
 	lethetest.Holds(t, path, "func main() {\n\tprintln(2)\n}\n")
 }
