@@ -44,17 +44,34 @@ func (a editArgs) onLines(text string) (edited, at string, err error) {
 	return strings.Join(lines, ""), fmt.Sprintf("%d; now %s", first, span(from, to, lines[from-1:to]...)), nil
 }
 
-// outline shows the headings and declarations of a file, each with its span.
+var (
+	heading     = pattern.Lazy(`^#{1,6} `)
+	declaration = pattern.Lazy(`^(\s*((export|default|public|private|protected|internal|static|final|abstract|sealed|async|` +
+		`pub|override|virtual|inline|unsafe|open|data|partial|declare|const)(\(\w+\))? )*(func|function|fun|fn|def|sub|class|` +
+		`struct|interface|enum|trait|impl|type|module|namespace|object|protocol|record|extension)\s+[\w(<*$]|` + // named
+		`[A-Za-z_$@"'.][^;]*[{(:\[]\s*$|[A-Za-z_][^;={]*\)\s*$|` + // begins a block at the edge
+		`(\t|  |    )[\w<>\[\],.?~*&: ]*\w\(.*\)[^;]*\{\s*$)`) // a method
+	control = pattern.Lazy(`^\s*(if|for|foreach|while|switch|catch|with|else|elif|except|try|do|return|match|lock|using)\b`)
+)
+
+// outline shows the headings of a file in Markdown, or what looks like declarations in another one, with their lines.
 func (s *Set) outline(ctx context.Context, c Call, p place, a readArgs) (r Result, err error) {
 	text, err := p.load()
 	if err != nil {
 		return r, err
 	}
 	var all strings.Builder
-	lines := slices.Collect(strings.Lines(text))
-	for _, at := range sections(lines, strings.EqualFold(path.Ext(p.name), ".md")) {
-		head := clip(strings.TrimRight(lines[at[0]], "\r\n"), 120)
-		fmt.Fprintln(&all, span(int64(at[0]+1), int64(at[1]), lines[at[0]:at[1]]...), head)
+	n, fenced := 0, false
+	for line := range strings.Lines(text) {
+		n++
+		fenced = fenced != strings.HasPrefix(line, "```")
+		isHead := declaration().MatchString(line) && !control().MatchString(line)
+		if strings.EqualFold(path.Ext(p.name), ".md") {
+			isHead = heading().MatchString(line) && !fenced
+		}
+		if isHead {
+			fmt.Fprintln(&all, n, clip(strings.TrimRight(line, "\r\n"), 120))
+		}
 	}
 	if all.Len() == 0 {
 		return r, errors.New("it has no headings or declarations: READ_FILE it by offset and limit")
@@ -62,60 +79,4 @@ func (s *Set) outline(ctx context.Context, c Call, p place, a readArgs) (r Resul
 	r, err = s.render(ctx, c, strings.NewReader(all.String()), int64(all.Len()), "outline of "+p.shown, a)
 	r.Saw = *s.versionOf(p, []byte(text))
 	return r, err
-}
-
-const prose = 1 << 30 // the depth of what is no heading; blank lines have more
-
-var (
-	heading   = pattern.Lazy(`^#{1,6} `)
-	container = pattern.Lazy(`\b(class|struct|interface|impl|trait|mod|module|namespace|enum|object|extension|protocol)\b`)
-	closing   = pattern.Lazy(`^([)\]}{]|</|(end|fi|done|esac)\b)`)
-	// passed matches what has indented lines below it and is no declaration.
-	passed = pattern.Lazy(`^(//|/?\*|--|(if|for|while|switch|case|else|elif|try|catch|except|finally|with|do|return|select|` +
-		`default|match|when|until|unless|loop|go|defer)\b)`)
-)
-
-// sections finds the headings of Markdown with what is below them, or the declarations in another text: lines with indented
-// ones below, which stand in none or in a container. It returns where each begins and ends.
-func sections(lines []string, isMarkdown bool) (all [][2]int) {
-	depths, fenced := make([]int, len(lines)), false
-	for i, line := range lines {
-		bare := strings.TrimSpace(line)
-		fenced = fenced != strings.HasPrefix(bare, "```")
-		switch rank := len(heading().FindString(line)); {
-		case bare == "":
-			depths[i] = prose + 1
-		case isMarkdown && (fenced || rank == 0):
-			depths[i] = prose
-		case isMarkdown:
-			depths[i] = 2 * rank
-		default:
-			depths[i] = 2 * strings.Index(line, bare)
-			if closing().MatchString(bare) {
-				depths[i]++ // it belongs to what it closes
-			}
-		}
-	}
-	within := 0 // the end of a section that is not looked into
-	for i, depth := range depths {
-		if depth >= prose || depth%2 > 0 || i < within {
-			continue
-		}
-		end := i + 1
-		for end < len(lines) && depths[end] > depth {
-			end++
-		}
-		for depths[end-1] > prose {
-			end--
-		}
-		head := clip(strings.TrimSpace(lines[i]), 120)
-		if !isMarkdown && (end == i+1 || passed().MatchString(head)) {
-			continue
-		}
-		all = append(all, [2]int{i, end})
-		if !isMarkdown && !container().MatchString(head) {
-			within = end
-		}
-	}
-	return all
 }

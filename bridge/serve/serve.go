@@ -11,6 +11,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lethe/agent/home"
 	"lethe/bridge"
 	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
@@ -49,6 +51,8 @@ type Config struct {
 	RunStarted func() error
 	// Rerun is lethe rerun: what it prints. An error has what it says.
 	Rerun func(ctx context.Context, args ...string) ([]byte, error)
+	// Archive is as in package backend.
+	Archive func(w io.Writer, id home.Identity, copied, workspace bool, to ...string) error
 	// Ready is told where the server listens, and can make login links. May be nil.
 	Ready func(url string, link func() string)
 }
@@ -73,7 +77,7 @@ func Run(ctx context.Context, config Config) (err error) {
 	mux, done := http.NewServeMux(), make(chan struct{})
 	with := &backend.Backend{
 		Home: config.Home, Bridge: hub, Watcher: config.Watcher, User: config.User, Log: config.Log, Done: done,
-		RunStarted: config.RunStarted, Rerun: config.Rerun,
+		RunStarted: config.RunStarted, Rerun: config.Rerun, Archive: config.Archive,
 	}
 	notices, err := config.notices(with)
 	if err != nil {

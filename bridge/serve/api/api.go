@@ -54,6 +54,13 @@ var routes = []route{
 	shared(get("/api/agents/{self}/context",
 		"Say what the next request of an identity holds, part by part in tokens, and its messages.", server.context)),
 	shared(get("/api/agents/{self}/life", "List what happened to an identity, as events, from the oldest on.", server.life)),
+	send("POST", "/api/agents", http.StatusCreated, "Boot an identity, and have it be kept running.", server.boot),
+	send("POST", "/api/agents/{self}/stop", http.StatusOK, "Stop an identity, and wait until it has.", server.stop),
+	raw[archiving, []byte]("POST", "/api/agents/{self}/archive",
+		"Write the life of an identity that does not run into one file. It then goes on where that is imported.",
+		"application/octet-stream", server.archive),
+	send("DELETE", "/api/agents/{self}", http.StatusOK,
+		"Remove an identity that does not run, with its children and all of their files.", server.remove),
 	raw[followed, string]("GET", "/api/agents/{self}/events",
 		"Tell what happens to an identity, as server-sent events: those of /life, and what streams. "+
 			"The id of each is where to go on behind it, for ever.", "text/event-stream", server.follow),

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -18,8 +19,11 @@ import (
 
 	"github.com/zeebo/blake3"
 
+	"lethe"
 	"lethe/agent/events"
 	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/llm"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/report"
@@ -43,6 +47,8 @@ type Backend struct {
 	RunStarted func() error
 	// Rerun is lethe rerun: what it prints. An error has what it says.
 	Rerun func(ctx context.Context, args ...string) ([]byte, error)
+	// Archive writes an archive of an identity, which then goes on elsewhere, unless it is copied; to has who can read it.
+	Archive func(w io.Writer, id home.Identity, copied, workspace bool, to ...string) error
 
 	streams atomic.Int32 // that are open
 }
@@ -50,6 +56,40 @@ type Backend struct {
 // Identity finds the identity that {self} in the path names: a name, a hash, or the beginning of one.
 func (b *Backend) Identity(r *http.Request) (home.Identity, error) {
 	return b.Find(r.PathValue("self"))
+}
+
+// Boot boots an identity, after a check that it can run, and has it be kept running. ready is called when its model can be
+// opened. One that is there with the same purpose is meant: the request came twice.
+func (b *Backend) Boot(
+	ctx context.Context, o home.BootOptions, run host.Options, ready func() error,
+) (id home.Identity, err error) {
+	if err := home.CheckName(o.Name); err != nil {
+		return id, &report.InvalidError{Err: err}
+	}
+	for _, room := range o.Rooms {
+		if !chat.ValidRoom(room) {
+			return id, invalidRoom(room)
+		}
+	}
+	opened, err := host.Open(b.Dir, run)
+	if errors.Is(err, llm.ErrNoKey) {
+		err = &report.InvalidError{Err: err, Advice: "give it a key, or choose the offline model"}
+	}
+	if err != nil {
+		return id, err
+	}
+	if err = ready(); err == nil {
+		id, err = opened.Boot(o)
+	}
+	if errors.Is(err, home.ErrExists) {
+		if soul, _ := id.ReadOwn("SOUL.md", b.Log); string(soul) == cmp.Or(o.Soul, lethe.Soul) {
+			err = nil
+		}
+	}
+	if err = errors.Join(err, opened.Close()); err == nil {
+		err = report.Start(ctx, id, run.Offline, b.RunStarted)
+	}
+	return id, err
 }
 
 // Events opens the events of an identity behind an event with this ID, or all for "".

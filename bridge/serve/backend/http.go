@@ -76,7 +76,8 @@ func Status(err error) int {
 	case errors.Is(err, home.ErrNotFound), errors.Is(err, blobs.ErrNotFound),
 		errors.Is(err, report.ErrNoQuestion), errors.Is(err, report.ErrNoMatch):
 		return http.StatusNotFound
-	case errors.Is(err, home.ErrAmbiguous), errors.Is(err, ErrOtherBody):
+	case errors.Is(err, home.ErrAmbiguous), errors.Is(err, ErrOtherBody), errors.Is(err, home.ErrExists),
+		errors.As(err, new(*home.RunningError)):
 		return http.StatusConflict
 	case errors.Is(err, home.ErrHear):
 		return http.StatusForbidden

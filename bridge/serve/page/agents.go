@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"lethe"
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/host"
@@ -99,42 +98,27 @@ func removeRoom(f *frame, r *http.Request) (string, error) {
 	return removed("Room " + room), f.RemoveRoom(room)
 }
 
-// boot boots an identity, after a check that it can run, and has it be kept running, with a model or offline. One that
-// is there with the same purpose is meant: the form was sent twice.
+// boot boots an identity, as the form says, with a model or offline, and has the settings of that model for all.
 func boot(page *frame, r *http.Request) (string, error) {
 	options := home.BootOptions{
 		Name: strings.ToLower(field(r, "name")), Soul: field(r, "soul"), Rooms: strings.Fields(field(r, "room")),
 	}
-	offline := field(r, "model.preset")+field(r, "with") == ""
 	run := host.Options{
-		Offline: offline, Preset: field(r, "model.preset"), BaseURL: field(r, "model.base_url"),
-		Model: field(r, "model.name"), Log: page.Log,
+		Offline: field(r, "model.preset")+field(r, "with") == "", Preset: field(r, "model.preset"),
+		BaseURL: field(r, "model.base_url"), Model: field(r, "model.name"), Log: page.Log,
 	}
-	if !offline {
+	if !run.Offline {
 		if err := keepKey(page, r); err != nil {
 			return "", err
 		}
 	}
-	opened, err := host.Open(page.Dir, run)
-	if errors.Is(err, llm.ErrNoKey) {
-		err = &report.InvalidError{Err: err, Advice: "give it a key below, or choose the offline model"}
-	}
-	if err != nil {
-		return "", err
-	}
-	if !offline { // and that model can be opened
-		if _, err := configure(page, r); err != nil {
-			return "", errors.Join(err, opened.Close())
+	id, err := page.Backend.Boot(r.Context(), options, run, func() error {
+		if run.Offline {
+			return nil
 		}
-	}
-	id, err := opened.Boot(options)
-	soul, _ := id.ReadOwn("SOUL.md", page.Log)
-	if errors.Is(err, home.ErrExists) && string(soul) == cmp.Or(options.Soul, lethe.Soul) {
-		err = nil
-	}
-	if err = errors.Join(err, opened.Close()); err == nil {
-		err = report.Start(r.Context(), id, offline, page.RunStarted)
-	}
+		_, err := configure(page, r)
+		return err
+	})
 	return "/agents/" + id.Name + "/now?room=" + host.RoomOf(id), err
 }
 

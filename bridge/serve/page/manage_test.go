@@ -87,7 +87,7 @@ func TestBegins(t *testing.T) {
 		`value="cron-x"`, "to &lt;b&gt;err&lt;/b&gt;</textarea>")
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai", "key", "two\nlines"), "a key is one line")
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai"), "OPENAI_API_KEY is not set",
-		"give it a key below", `<option selected>openai</option>`)
+		"give it a key, or choose", `<option selected>openai</option>`)
 	if _, err := os.Stat(config.File(m.dir)); err == nil {
 		t.Error("what was refused stands in config.toml")
 	}

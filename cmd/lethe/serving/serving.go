@@ -6,17 +6,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"sync"
 
 	"lethe/agent/config"
+	"lethe/agent/home"
 	"lethe/bridge"
 	"lethe/bridge/mcp"
+	"lethe/bridge/report"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/openai"
 	"lethe/bridge/serve/page"
 	"lethe/chat"
+	"lethe/cmd/lethe/archive"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/sandbox"
@@ -57,6 +61,14 @@ func configOf(app *cli.App) serve.Config {
 		Notices: app.Settings.Notified(config.ByPush), Transport: app.Settings.Web.Transport(),
 		RunStarted: func() error { return startKeeper(app) },
 		Rerun:      func(ctx context.Context, args ...string) ([]byte, error) { return rerun(ctx, app, args) },
+		Archive: func(w io.Writer, id home.Identity, copied, workspace bool, to ...string) error {
+			options := archive.WriteOptions{Copy: copied, Workspace: workspace, To: to}
+			_, err := archive.Write(w, app.Home, app.Look.Store, id, options)
+			if errors.Is(err, archive.ErrRecipient) {
+				err = &report.InvalidError{Err: err}
+			}
+			return err
+		},
 	}
 }
 
