@@ -298,7 +298,10 @@ func TestRoutes(t *testing.T) {
 }
 
 // later are the routes that other tests try.
-var later = map[string]bool{"GET /api/blobs/{hash}": true, "POST /api/uploads": true, "GET /api/agents/{self}/events": true}
+var later = map[string]bool{
+	"GET /api/blobs/{hash}": true, "POST /api/uploads": true, "GET /api/agents/{self}/events": true,
+	"POST /api/agents": true, "POST /api/agents/{self}/stop": true, "POST /api/agents/{self}/archive": true, "DELETE /api/agents/{self}": true,
+}
 
 // What is wrong gets one line that says what, and its own status.
 func TestWrong(t *testing.T) {

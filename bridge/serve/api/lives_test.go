@@ -61,7 +61,7 @@ func TestLives(t *testing.T) {
 	w.ask("POST", "/api/agents", `{"name":"cron-x","offline":true}`, 400)
 	w.ask("POST", "/api/agents", `{"name":"bob","rooms":["y/z"],"offline":true}`, 400)
 	lethetest.Words(t, w.ask("DELETE", "/api/agents/eve", "", 409), "running already")
-	if got := w.ask("POST", "/api/agents/eve/archive?copy=1&workspace=1", "", 200); got != "archive of evetruetrue" {
+	if got := w.ask("POST", "/api/agents/eve/archive?copy=1&workspace=1", "", 200); got != "archive of evetrue true" {
 		t.Error(got)
 	}
 	w.ask("POST", "/api/agents/eve/archive?copy=2", "", 400)
