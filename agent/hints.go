@@ -3,7 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
-	"slices"
+	"sort"
 	"time"
 
 	"lethe/agent/journal"
@@ -49,7 +49,7 @@ func (t *thinker) hintIfDue(ctx context.Context) error {
 		}
 		hits = append(hits, lookup.Unseen(t.State, found.Hits)...)
 	}
-	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
+	sort.SliceStable(hits, func(i, j int) bool { return hits[i].Confidence > hits[j].Confidence })
 	recall.Retell(t.Store, hits, t.State.Adopted)
 	recall.NewerFirst(hits, t.State.Overtaken)
 	lookup.MarkChanged(ctx, t.Tools, t.Store, hits)

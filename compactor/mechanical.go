@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -37,7 +38,7 @@ func (j Job) unasked(fade Fade) Fade {
 }
 
 func ordered(fades []Fade) []Fade {
-	slices.SortStableFunc(fades, func(a, b Fade) int { return a.From - b.From })
+	sort.SliceStable(fades, func(i, j int) bool { return fades[i].From < fades[j].From })
 	return fades
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -67,7 +68,7 @@ func (f *Fade) named(pins []string, spoken []speech) {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b said) int { return b.weight() - a.weight() })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].weight() > found[j].weight() })
 	for _, s := range found {
 		f.pin(s)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"lethe/blobs"
@@ -84,8 +85,9 @@ func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
 	}
 	most := sw.set.Target * float64(left)
 	groups, kept := sw.together(chunks)
-	slices.SortStableFunc(groups, func(a, b []Fade) int {
-		return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a[0].From, b[0].From))
+	sort.SliceStable(groups, func(i, j int) bool {
+		a, b := groups[i], groups[j]
+		return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a[0].From, b[0].From)) < 0
 	})
 	for _, group := range groups {
 		notReady := ready && slices.ContainsFunc(group, Fade.unread)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -281,7 +282,7 @@ func (c *Context) keep(next int, ranges ...Range) {
 
 // Ordered sorts ranges, oldest first.
 func Ordered(ranges []Range) []Range {
-	slices.SortStableFunc(ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
+	sort.SliceStable(ranges, func(i, j int) bool { return ranges[i].From < ranges[j].From })
 	return ranges
 }
 

@@ -11,7 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -32,7 +32,7 @@ func (s *Set) glob(ctx context.Context, _ Call, a globArgs) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	slices.SortStableFunc(files, func(x, y listed) int { return y.at.Compare(x.at) })
+	sort.SliceStable(files, func(i, j int) bool { return files[i].at.After(files[j].at) })
 	var names []string
 	for _, f := range files {
 		names = append(names, oneLine(f.shown)+"\n")

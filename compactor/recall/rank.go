@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,7 +56,10 @@ func rank(ctx context.Context, asked query, cands []candidate, found *shortlist)
 		candidate.Offset = utf8.RuneCountInString(candidate.body[:start(candidate.body, best[0])])
 		hits = append(hits, candidate.Hit)
 	}
-	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), b.At.Compare(a.At)) })
+	sort.SliceStable(hits, func(i, j int) bool {
+		a, b := &hits[i], &hits[j]
+		return cmp.Or(cmp.Compare(b.Score, a.Score), b.At.Compare(a.At)) < 0
+	})
 	return hits, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sort"
 
 	"lethe/compactor/recall/index"
 	"lethe/compactor/recall/text"
@@ -103,7 +104,7 @@ func (s *shortlist) match(ctx context.Context, view *index.View, asked *query, w
 			lists = append(lists, posting{list, s.weight(i, t) * index.Weight(class)})
 		}
 	}
-	slices.SortStableFunc(lists, func(asked, b posting) int { return cmp.Compare(b.worth, asked.worth) })
+	sort.SliceStable(lists, func(i, j int) bool { return lists[i].worth > lists[j].worth })
 	left := mostPostings
 	for _, posting := range lists {
 		segments, err := view.Newest(posting.List, left)

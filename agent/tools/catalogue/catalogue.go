@@ -3,11 +3,11 @@
 package catalogue
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"lethe/blobs"
@@ -84,7 +84,7 @@ func All(sources []Source, items func(Source) []Item) (all []Item) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Item) int { return cmp.Compare(a.Name, b.Name) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
 }
 
@@ -102,14 +102,12 @@ func Text(items []Item) string {
 // no more than most together.
 func First(items []Item, used map[string]int, most int, weigh func(Item) int) []Item {
 	order := slices.Clone(items)
-	slices.SortStableFunc(order, func(a, b Item) int {
+	sort.SliceStable(order, func(i, j int) bool {
+		a, b := order[i], order[j]
 		if a.Own != b.Own {
-			if a.Own {
-				return -1
-			}
-			return 1
+			return a.Own
 		}
-		return cmp.Compare(used[b.Name], used[a.Name])
+		return used[a.Name] > used[b.Name]
 	})
 	for n, i := range order {
 		if most -= weigh(i); most < 0 {

@@ -1,9 +1,9 @@
 package catalogue
 
 import (
-	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"lethe/compactor/recall/text"
@@ -205,6 +205,6 @@ func Find(items []Item, query string, limit int) []Item {
 		scores[i.Name] = x.score(&x.documents[n], asked, deeds)
 	}
 	found := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return scores[i.Name] == 0 })
-	slices.SortStableFunc(found, func(a, b Item) int { return cmp.Compare(scores[b.Name], scores[a.Name]) })
+	sort.SliceStable(found, func(i, j int) bool { return scores[found[i].Name] > scores[found[j].Name] })
 	return found[:min(limit, len(found))]
 }
