@@ -15,12 +15,17 @@ import (
 type Plans struct {
 	Config
 	Dir string // of the plans; "" while it is missing
+
+	again time.Time // no mark is tried before, since one failed: a try changes Dir, which wakes
 }
 
 // Due returns what is due for the plans, when nothing else goes on.
 func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 	if v.Busy || len(v.Wakes) > 0 || len(v.Company) == 0 {
 		return nil, next, nil
+	}
+	if v.Now.Before(p.again) {
+		return nil, p.again, nil
 	}
 	plans, _ := work.Steps(p.Tools.Workspace) // a check before an answer tells what cannot be read
 	was, dir := p.Dir, filepath.Join(p.Tools.Workspace, work.Dir)
@@ -43,6 +48,7 @@ func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 		if len(pass.Marks) > 0 {
 			if err := plan.Mark(p.Tools.Workspace, pass.Marks, pass.Hold || plan.Held); err != nil { // somebody writes it
 				p.Log.Debug("a plan keeps its marks", "plan", plan.Name, "error", err)
+				p.again = v.Now.Add(time.Second)
 				next = Sooner(next, v.Now.Add(time.Minute)) // or when it changes
 				continue
 			}

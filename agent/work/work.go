@@ -312,6 +312,9 @@ func (p Plan) replace(workspace string, text []byte) error {
 	if err != nil {
 		return err
 	}
+	if !info.Mode().IsRegular() { // before a new file beside it wakes who waits for changes, again and again
+		return errors.New("it is a link")
+	}
 	isAsRead := func(there fs.FileInfo, name string) bool {
 		var now bytes.Buffer
 		err := load(dir, name, mostText, &now)
@@ -319,7 +322,7 @@ func (p Plan) replace(workspace string, text []byte) error {
 	}
 	done, err := durable.SwapIn(dir, p.Name, text, info.Mode().Perm(), isAsRead)
 	if err == nil && !done {
-		err = errors.New("it was changed meanwhile, or is a link")
+		err = errors.New("it was changed meanwhile")
 	}
 	return err
 }

@@ -158,8 +158,13 @@ func TestMark(t *testing.T) {
 	lethetest.Holds(t, name, open)
 	lethetest.Must(t, os.Rename(name, filepath.Join(dir, "work/there")))
 	lethetest.Must(t, os.Symlink("there", name))
+	was, err := os.Stat(filepath.Join(dir, "work"))
+	lethetest.Must(t, err)
 	if err := read(t, dir).Mark(dir, map[int]string{1: " "}, false); err == nil {
 		t.Error("a link is said to be open")
+	}
+	if is, _ := os.Stat(filepath.Join(dir, "work")); is.ModTime() != was.ModTime() {
+		t.Error("the directory changes, which wakes who watches it")
 	}
 }
 
