@@ -19,6 +19,9 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 	if len(words) < 2 {
 		for _, plan := range plans {
 			said += plan.Stands() + "\n"
+			if plan.Waits(home, s) {
+				said += "Its bounds wait for a yes: " + plan.Bounds + "\n"
+			}
 		}
 		return said + "/work confirm, pause or drop PLAN changes one.", err
 	}
@@ -71,10 +74,6 @@ func (p Plan) Stands() string {
 			counts[step.Mark]++
 		}
 	}
-	said := fmt.Sprintf("%s: %d done, %d at work, %d waiting, %d asked, %d failed",
+	return fmt.Sprintf("%s: %d done, %d at work, %d waiting, %d asked, %d failed",
 		p.Name, counts["x"], counts[">"], counts[" "], counts["?"], counts["!"])
-	if p.Bounds != "" {
-		said += "; bounds: " + p.Bounds
-	}
-	return said
 }

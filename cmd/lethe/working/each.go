@@ -56,20 +56,30 @@ type result struct {
 // run prints the results when no line is left.
 func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file string) error {
 	name, dir := "each-"+strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), workspace(app, id)
-	if err := e.plan(file, filepath.Join(dir, work.Dir, name+".md")); err != nil {
+	made, err := e.plan(file, filepath.Join(dir, work.Dir, name+".md"))
+	if err != nil {
 		return err
 	}
-	if _, err := change(app, id, "confirm", name); err != nil {
-		return err
+	if made {
+		if _, err := change(app, id, "confirm", name); err != nil {
+			return err
+		}
 	}
 	if _, runs := home.Running(id); !runs {
 		app.Note("%s begins when it runs: %s", id.Name, app.Lethe("run %s", id.Name))
 	}
 	for stood := ""; ; {
+		context, err := app.Look.Context(id)
+		if err != nil {
+			return err
+		}
 		plans, _ := work.Steps(dir)
 		i := slices.IndexFunc(plans, func(p work.Plan) bool { return p.Name == name+".md" })
 		if i < 0 {
 			return fmt.Errorf("read plan %s: it is gone", name)
+		}
+		if plans[i].Held || plans[i].Waits(app.Home.Dir, context.State) { // it may be the identity's, with bounds of its own
+			return fmt.Errorf("go on with plan %s: it waits for: lethe work confirm %s, after a look at: lethe work", name, name)
 		}
 		if now := plans[i].Stands(); now != stood {
 			app.Note("%s", now)
@@ -86,11 +96,11 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 	}
 }
 
-// plan writes the plan of a list, unless it is there.
-func (e each) plan(list, path string) error {
+// plan makes the plan of a list, unless it is there.
+func (e each) plan(list, path string) (made bool, err error) {
 	text, err := os.ReadFile(list)
 	if _, none := os.Lstat(path); err != nil || none == nil {
-		return err
+		return false, err
 	}
 	steps, n := "", 0
 	for line := range strings.Lines(string(text)) {
@@ -104,10 +114,10 @@ func (e each) plan(list, path string) error {
 		}
 	}
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+		return false, err
 	}
 	head := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", list, n, e.usd, e.workers)
-	return durable.WriteFile(path, []byte(head+steps), 0o600)
+	return true, durable.WriteFile(path, []byte(head+steps), 0o600)
 }
 
 // print prints what became of each step of a plan.
