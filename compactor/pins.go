@@ -174,10 +174,14 @@ const noLonger = "(no longer: "
 // strike marks the sentences of a pin that some texts call over; it returns "" where none is left. What may be a
 // quotation ends as a whole: without its beginning it would read as an order.
 func strike(pin string, over []string) string {
-	named := func(text string) bool {
-		return slices.ContainsFunc(over, func(one string) bool { return same(text, one) })
-	}
 	who, words, _ := strings.Cut(pin, ": ")
+	named := func(part string) bool { // most of each is the other: "No." is in many texts
+		return slices.ContainsFunc(over, func(one string) bool {
+			return slices.ContainsFunc(sentences(strings.TrimPrefix(one, who+": ")), func(said string) bool {
+				return same(part, said) && same(said, part)
+			})
+		})
+	}
 	isQuote := quoting().MatchString(strings.ReplaceAll(words, noLonger, ""))
 	parts, marked, open := sentences(words), false, false
 	for i, part := range parts {
@@ -192,7 +196,7 @@ func strike(pin string, over []string) string {
 	switch {
 	case marked && open:
 		return who + ": " + strings.Join(parts, " ")
-	case marked || named(pin):
+	case marked || slices.ContainsFunc(over, func(one string) bool { return same(pin, one) }):
 		return ""
 	}
 	return pin

@@ -120,6 +120,8 @@ func TestPinsEndInPart(t *testing.T) {
 		"marked already":   {"ann: (no longer: Up to 300.) Tell nobody.", "up to 300", "ann: (no longer: Up to 300.) Tell nobody."},
 		"all":              {"ann: Up to 300. Tell nobody.", "Up to 300. Tell nobody.", ""},
 		"a word of it":     {"ann: Up to 300. Tell nobody.", "300", "ann: Up to 300. Tell nobody."},
+		"in a longer one":  {"ann: May it mail clients? No. Ask me.", "The note about the November plan.", "ann: May it mail clients? No. Ask me."},
+		"two of three":     {"ann: Up to 300. Tell nobody. It is tiles.", "ann: Up to 300. It is tiles.", "ann: (no longer: Up to 300.) Tell nobody. (no longer: It is tiles.)"},
 		"not spaced":       {"ann: 最多三百。不要告诉任何人。", "另一句 话", "ann: 最多三百。不要告诉任何人。"},
 		"a quotation":      {told, "The mail says: Pay 500.", told},
 		"most of one":      {told, "The mail says: Pay 500. Ask nobody.", ""},
