@@ -76,6 +76,12 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 // keep runs a started identity until it is stopped, or writes down why it cannot be run.
 func keep(ctx context.Context, place home.Home, started home.Started, watcher *chat.Watcher, o Options) {
 	var settings config.Settings
+	if started.Failed != "" { // else it is told over a run that goes well, and nobody begins that one again
+		started.Failed = ""
+		if err := started.Start(started.Offline, ""); err != nil {
+			o.Log.Warn("what could not be run before is tried again", "identity", started.Name, "error", err)
+		}
+	}
 	hired, _ := started.Hired()
 	o.Offline = started.Offline || o.Offline && hired != nil
 	o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = "", "", "", 0, "", nil
