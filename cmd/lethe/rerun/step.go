@@ -155,7 +155,11 @@ func (s *step) answered(known llm.Known, reply llm.Reply) budget.USD {
 		now.Calls = append(now.Calls, mind.RepairCall(c.Name, c.Arguments))
 	}
 	usd, _ := known.Cost(s.request.Model, reply.Usage, time.Now())
-	all := budget.Ceil(usd) + s.worst*budget.USD(reply.Waste.Calls+reply.Waste.Unanswered)
+	lost := reply.Waste.Calls + reply.Waste.Unanswered
+	if isAnswer := reply.Text != "" || len(reply.Calls) > 0; isAnswer && reply.Usage == (llm.Usage{}) {
+		lost++ // the provider has not told what it bills
+	}
+	all := budget.Ceil(usd) + s.worst*budget.USD(lost)
 	s.Now = answerOf(s.request.Model, now, reply.Usage, all.Dollars())
 	s.Same = slices.Equal(s.Then.Calls, s.Now.Calls)
 	return all
