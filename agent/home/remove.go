@@ -1,6 +1,7 @@
 package home
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -90,7 +91,9 @@ func (h Home) sweep() {
 	for _, file := range begun {
 		id := h.Identity(file.Name(), "")
 		isBorn := slices.ContainsFunc(all, func(one Identity) bool { return one.Self == id.Self })
-		if len(id.Self) == 64 && h.Shared == nil && !isBorn && err == nil {
+		_, missing := os.Lstat(id.LIFE()) // a damaged one is listed by its name alone, and an import may be under way
+		isUnborn := !isBorn && errors.Is(missing, fs.ErrNotExist)
+		if len(id.Self) == 64 && h.Shared == nil && isUnborn && err == nil {
 			_ = os.Mkdir(id.Dir, 0o700) // which comes behind the wish
 			_ = h.removeOne(id)         // the next one tries again
 		}

@@ -142,6 +142,23 @@ func TestHiredIsDamaged(t *testing.T) {
 	}
 }
 
+// A hire removes what a killed one has left, and no life whose file is damaged and whose name is gone.
+func TestHireSparesDamaged(t *testing.T) {
+	for _, damage := range []string{"", "garbage\n"} {
+		h, _ := private(t, "")
+		role(t, h.home, "nurse", "model = \"offline\"\n")
+		ann, err := h.Hire("", "", home.Hired{Role: "nurse", For: []string{"ann"}})
+		lethetest.Must(t, err)
+		lethetest.Must(t, os.WriteFile(ann.LIFE(), []byte(damage), 0o600))
+		lethetest.Must(t, os.Remove(filepath.Join(h.home.Names(), ann.Name)))
+		_, err = h.Hire("", "", home.Hired{Role: "nurse", For: []string{"ben"}})
+		lethetest.Must(t, err)
+		if _, err := os.Stat(filepath.Join(ann.Dir, home.MemoryFile)); err != nil {
+			t.Errorf("LIFE.md %q: %v", damage, err)
+		}
+	}
+}
+
 // A life that goes on elsewhere is none of those who are hired here.
 func TestHiredElsewhere(t *testing.T) {
 	h, _ := private(t, "[hire]\nmost = 1\n")

@@ -446,7 +446,8 @@ func TestHiredIsHostile(t *testing.T) {
 	b.role("../other", "model = \"dear\"\n") // beside the roles
 	b.role("bad", "wake = \"never\"\n")
 	for text, refused := range map[string]string{
-		"role = \"nurse\"\n[with]\nday_usd = -5.0": "",
+		"role = \"nurse\"\n[with]\nday_usd = -5.0":                 "",
+		"role = \"nurse\"\n[with]\nday_usd = inf\nmonth_usd = nan": "",
 		"role = \"bad\"": "wake = \"never\" is none of",
 		"role = \"../other\"\n[with]\nmodel = \"dearest\"": "",
 		"role = \"nur": "cannot be read",
@@ -463,7 +464,7 @@ func TestHiredIsHostile(t *testing.T) {
 			continue
 		}
 		work, err := got.Identity.Hired()
-		if (err != nil) != (refused != "") || err == nil && (!strings.Contains(got.Hired, "no such role") || work.With.Model != "") {
+		if (err != nil) != (refused != "") || err == nil && (!strings.Contains(got.Hired, "no such role") || work.With.Model != "" || err == nil && work.With.Day+work.With.Month != 0) {
 			t.Errorf("%s: %+v, %v", text, work, err)
 		}
 		lethetest.Must(t, b.home.Remove(b.store, got.Identity))

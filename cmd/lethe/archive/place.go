@@ -151,6 +151,11 @@ func (i *importer) rehire(got *Result) error {
 	case errors.Is(err, home.ErrNotFound):
 		got.Hired += ", with the tools and dollars that came with it, since this home has no such role"
 		work.With.Model = ""
+		for _, usd := range []*float64{&work.With.Day, &work.With.Month} {
+			if sane := *usd > 0 && *usd < 1e9; !sane { // what [hire] allows is their sum
+				*usd = 0
+			}
+		}
 	case err != nil:
 		return err
 	default:
