@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write openapi.json.gz anew")
 
 // What is served describes the routes as their types do; go test -run Description -update writes it anew.
 func TestDescription(t *testing.T) {
-	want, err := json.Marshal(describe(routes))
+	want, err := json.Marshal(describe(routes()))
 	lethetest.Must(t, err)
 	if *update {
 		var zipped bytes.Buffer
