@@ -3,6 +3,7 @@ package compactor
 import (
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unicode"
@@ -178,7 +179,7 @@ func frequent(text string, most int, counts func(word string) bool) []string {
 			order = append(order, word)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
+	sort.SliceStable(order, func(i, j int) bool { return count[order[i]] > count[order[j]] })
 	return order[:min(most, len(order))]
 }
 

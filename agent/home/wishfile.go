@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -131,6 +131,6 @@ func Wishes(id Identity) (all []Wish) {
 			all, at[w] = append(all, w), fi.ModTime()
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Wish) int { return at[a].Compare(at[b]) })
+	sort.SliceStable(all, func(i, j int) bool { return at[all[i]].Before(at[all[j]]) })
 	return all
 }

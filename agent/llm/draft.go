@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 
 	deepseek "github.com/cohesion-org/deepseek-go"
@@ -189,7 +189,7 @@ func (d *draft) finish() (Reply, error) {
 	if saysNothing && neverEnds {
 		return Reply{}, &Error{Kind: Garbage, Blank: true, Message: "the reply is thoughts that never end"}
 	}
-	slices.SortStableFunc(d.calls, func(a, b *callDraft) int { return cmp.Compare(a.index, b.index) })
+	sort.SliceStable(d.calls, func(i, j int) bool { return d.calls[i].index < d.calls[j].index })
 	used := map[string]bool{}
 	for _, c := range d.calls {
 		if c.name == "" {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -200,7 +201,7 @@ func prune(root *os.Root, dir string) {
 			sum += fi.Size()
 		}
 	}
-	slices.SortStableFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].ModTime().Before(all[j].ModTime()) })
 	for _, fi := range all {
 		if sum <= maxSpools-maxSpool {
 			return

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"syscall"
@@ -228,7 +229,7 @@ func list(dir *os.File, err error) ([]fs.FileInfo, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	slices.SortStableFunc(all, func(x, y fs.FileInfo) int { return strings.Compare(x.Name(), y.Name()) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Name() < all[j].Name() })
 	return all, err
 }
 

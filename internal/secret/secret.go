@@ -11,11 +11,11 @@
 package secret
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/url"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,7 +54,7 @@ func Add(keys ...string) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	sort.SliceStable(all, func(i, j int) bool { return len(all[i]) > len(all[j]) })
 	known.Store(&all)
 }
 

@@ -9,19 +9,14 @@
 package api
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
-	"io"
 	"net/http"
 
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 )
 
-// description is zipped: it is 26 kB less of the program.
-//
-//go:embed openapi.json.gz
+//go:embed openapi.json
 var description []byte
 
 // Routes mounts the resources.
@@ -40,9 +35,7 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	}
 	mux.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonMedia)
-		if text, err := gzip.NewReader(bytes.NewReader(description)); err == nil {
-			_, _ = io.Copy(w, text) // the client may be gone
-		}
+		_, _ = w.Write(description) // the client may be gone
 	})
 }
 

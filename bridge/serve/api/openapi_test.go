@@ -2,13 +2,12 @@ package api
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,26 +22,18 @@ import (
 	"lethe/mind/message"
 )
 
-var update = flag.Bool("update", false, "write openapi.json.gz anew")
+var update = flag.Bool("update", false, "write openapi.json anew")
 
-// What is served describes the routes as their types do; go test -run Description -update writes it anew.
+// openapi.json describes the routes as their types do, a line for each value: blanks would be in the program. go test -run
+// Description -update writes it anew.
 func TestDescription(t *testing.T) {
-	want, err := json.Marshal(describe(routes()))
+	want, err := json.MarshalIndent(describe(routes()), "", "")
 	lethetest.Must(t, err)
+	want = regexp.MustCompile(`(?m)^("[^"]*"): `).ReplaceAll(want, []byte("$1:"))
 	if *update {
-		var zipped bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-		_, _ = w.Write(want)
-		lethetest.Must(t, w.Close())
-		lethetest.Must(t, os.WriteFile("openapi.json.gz", zipped.Bytes(), 0o644))
-		return
-	}
-	r, err := gzip.NewReader(bytes.NewReader(description))
-	lethetest.Must(t, err)
-	got, err := io.ReadAll(r)
-	lethetest.Must(t, err)
-	if !bytes.Equal(got, want) {
-		t.Error("openapi.json.gz does not describe the routes: go test ./bridge/serve/api -run Description -update")
+		lethetest.Must(t, os.WriteFile("openapi.json", append(want, '\n'), 0o644))
+	} else if !bytes.Equal(bytes.TrimSpace(description), want) {
+		t.Error("openapi.json does not describe the routes: go test ./bridge/serve/api -run Description -update")
 	}
 }
 
@@ -67,6 +58,14 @@ func describe(all []route) object {
 		}
 		paths[t.path][strings.ToLower(t.method)] = d.operation(t)
 	}
+	inPath := object{}
+	for name, about := range named {
+		inPath[name] = object{"name": name, "in": "path", "required": true, "description": about, "schema": object{"type": "string"}}
+	}
+	failed := object{
+		"description": "What went wrong, and what to do.",
+		"content":     d.content(jsonMedia, reflect.TypeFor[backend.ErrorBody]()),
+	}
 	const about = "What there is to see and do in a home. docs/api.md tells how to use it."
 	token := object{"type": "http", "scheme": "bearer", "description": "What bridges/serve/token holds."}
 	cookie := object{
@@ -79,6 +78,8 @@ func describe(all []route) object {
 		"paths":    paths,
 		"components": object{
 			"schemas":         d.schemas,
+			"parameters":      inPath,
+			"responses":       object{"Error": failed},
 			"securitySchemes": object{"token": token, "cookie": cookie},
 		},
 	}
@@ -97,31 +98,27 @@ func (d schemas) operation(t route) object {
 		name := strings.Trim(part, "{}")
 		id += strings.ToUpper(name[:1]) + name[1:]
 		if name != part {
-			params = append(params, object{
-				"name": name, "in": "path", "required": true, "description": named[name], "schema": object{"type": "string"},
-			})
+			params = append(params, object{"$ref": "#/components/parameters/" + name})
 		}
 	}
 	for _, p := range paramsOf(t.params) {
 		params = append(params, p.describe())
 	}
-	content := func(media string, of reflect.Type) object {
-		return object{media: object{"schema": d.schema(of)}}
-	}
 	op := object{
 		"operationId": id, "summary": t.does, "parameters": params,
 		"responses": object{
-			strconv.Itoa(t.status): object{"description": "Done.", "content": content(t.media, t.answer)},
-			"default": object{
-				"description": "What went wrong, and what to do.",
-				"content":     content(jsonMedia, reflect.TypeFor[backend.ErrorBody]()),
-			},
+			strconv.Itoa(t.status): object{"description": "Done.", "content": d.content(t.media, t.answer)},
+			"default":              object{"$ref": "#/components/responses/Error"},
 		},
 	}
 	if t.body != nil {
-		op["requestBody"] = object{"required": t.bodyMedia != jsonMedia, "content": content(t.bodyMedia, t.body)}
+		op["requestBody"] = object{"required": t.bodyMedia != jsonMedia, "content": d.content(t.bodyMedia, t.body)}
 	}
 	return op
+}
+
+func (d schemas) content(media string, of reflect.Type) object {
+	return object{media: object{"schema": d.schema(of)}}
 }
 
 func (p param) describe() object {
@@ -130,7 +127,11 @@ func (p param) describe() object {
 		schema = object{"type": "integer", "minimum": p.least, "maximum": p.most, "default": json.RawMessage(p.initial)}
 	}
 	about := p.field.Tag.Get("about")
-	return object{"name": p.name, "in": p.in, "required": p.required, "description": about, "schema": schema}
+	all := object{"name": p.name, "in": p.in, "description": about, "schema": schema}
+	if p.required {
+		all["required"] = true
+	}
+	return all
 }
 
 // known are the schemas of types that say themselves how they are written.
