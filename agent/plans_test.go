@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -142,9 +141,8 @@ func (w *world) confirms(id home.Identity) {
 	w.Helper()
 	plans, err := work.Steps(w.own(id, "workspace"))
 	lethetest.Must(w, err)
-	file := plans[0].Confirmation(w.home.Dir, w.fold(id))
-	lethetest.Must(w, os.MkdirAll(filepath.Dir(file), 0o700))
-	w.write(file, "")
+	_, err = work.Obey(w.home.Dir, w.own(id, "workspace"), w.fold(id), "confirm", plans[0].Name)
+	lethetest.Must(w, err)
 }
 
 // Thirty steps, four workers, and everything dies with the disk at one durable step after the other: no step is begun twice,
@@ -270,7 +268,11 @@ func TestWorkersAreStopped(t *testing.T) {
 	w.ask("dev", "hello")
 	contains(t, w.read(path), "[!] 1")
 	contains(t, w.read(path), "[ ] 2")
-	w.write(path, strings.TrimPrefix(w.read(path), "held: lethe work confirm\n"))
+	w.write(path, strings.TrimPrefix(w.read(path), "held: lethe work confirm\n")) // no way around a person
+	w.ask("dev", "hello")
+	w.ask("dev", "hello") // between the two it has looked
+	contains(t, w.read(path), "[ ] 2")
+	w.confirms(id)
 	w.ask("dev", "hello")
 	w.eventually("it goes on", func() bool { return strings.Contains(w.read(path), "[x] 2") })
 	w.eventually("the identity hears of it", func() bool { return len(w.events(id, "fired")) == 1 })

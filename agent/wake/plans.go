@@ -43,8 +43,13 @@ func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 		if plan.Every >= time.Minute {
 			next = Sooner(next, v.Now.Add(plan.Every)) // people may change it meanwhile
 		}
-		plan.Held = plan.Held || plan.Waits(p.Home.Dir, v.Mind)
+		plan.Held = plan.Waits(p.Home.Dir, v.Mind)
 		pass := plan.Pass(v.Mind, v.Free, v.Now)
+		if pass.Hold { // before the mark, which says that it was
+			if err := plan.Pause(p.Home.Dir, v.Mind); err != nil {
+				return nil, next, err
+			}
+		}
 		if len(pass.Marks) > 0 {
 			if err := plan.Mark(p.Tools.Workspace, pass.Marks, pass.Hold || plan.Held); err != nil { // somebody writes it
 				p.Log.Debug("a plan keeps its marks", "plan", plan.Name, "error", err)

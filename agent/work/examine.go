@@ -60,7 +60,7 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 	var standing []string // digests of steps that questions may be about
 	for _, plan := range plans {
 		gate := plan.Gate(e.State)
-		if standing = append(standing, gate); plan.Waits(e.Home, e.State) {
+		if standing = append(standing, gate); plan.Unconfirmed(e.Home, e.State) {
 			e.propose(plan, gate)
 		}
 		marks := map[int]string{}

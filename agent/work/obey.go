@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,7 +18,7 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 	if len(words) < 2 {
 		for _, plan := range plans {
 			said += plan.Stands() + "\n"
-			if plan.Waits(home, s) {
+			if plan.Unconfirmed(home, s) {
 				said += "Its bounds wait for a yes: " + plan.Bounds + "\n"
 			}
 		}
@@ -35,15 +34,16 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 	}
 	switch words[0] {
 	case "confirm":
-		file := plan.Confirmation(home, s)
-		if err = durable.MkdirAll(filepath.Dir(file), 0o700); err == nil {
-			err = durable.WriteFile(file, []byte(plan.Name+"\n"), 0o600)
-		}
-		if err == nil {
+		if err = plan.leave(plan.Confirmation(home, s)); err == nil {
 			err = plan.Mark(workspace, nil, false)
 		}
+		if err == nil { // last: until then nothing begins
+			err = durable.Remove(plan.paused(home, s))
+		}
 	case "pause":
-		err = plan.Mark(workspace, nil, true)
+		if err = plan.Pause(home, s); err == nil {
+			err = plan.Mark(workspace, nil, true)
+		}
 	case "drop":
 		err = plan.drop(workspace)
 	default:

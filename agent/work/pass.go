@@ -14,6 +14,7 @@ import (
 
 	"github.com/zeebo/blake3"
 
+	"lethe/internal/durable"
 	"lethe/mind"
 )
 
@@ -193,8 +194,31 @@ func (p Plan) Confirmation(home string, s *mind.State) string {
 	return filepath.Join(home, "allowed", "plan-"+p.Gate(s))
 }
 
-// Waits reports whether people have still to confirm the plan.
+// paused is the file in a home that holds the plan, whatever the plan says itself: an identity does not reach it.
+func (p Plan) paused(home string, s *mind.State) string {
+	sum := blake3.Sum256(fmt.Appendln(nil, s.Self, p.Name))
+	return filepath.Join(home, "allowed", "paused-"+hex.EncodeToString(sum[:8]))
+}
+
+// Pause holds the plan until a person confirms it. It is durable when Pause returns.
+func (p Plan) Pause(home string, s *mind.State) error { return p.leave(p.paused(home, s)) }
+
+// leave makes a file in allowed/ that has the plan's name.
+func (p Plan) leave(file string) error {
+	if err := durable.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return durable.WriteFile(file, []byte(p.Name+"\n"), 0o600)
+}
+
+// Waits reports whether nothing of the plan may begin before a person confirms it.
 func (p Plan) Waits(home string, s *mind.State) bool {
+	_, err := os.Lstat(p.paused(home, s))
+	return p.Held || err == nil || p.Unconfirmed(home, s)
+}
+
+// Unconfirmed reports whether people have still to say yes to the plan as its Gate has it.
+func (p Plan) Unconfirmed(home string, s *mind.State) bool {
 	_, err := os.Lstat(p.Confirmation(home, s))
 	return p.Most > 0 && err != nil && !slices.Contains(s.Passed, p.Gate(s))
 }

@@ -55,7 +55,7 @@ func (d *workData) show(html *htmlPage) {
 <p><bdi>%s</bdi></p>
 <form class="row" method="post" action="/agents/%s/work/change"><input type="hidden" name="plan" value="%s">`+
 			`<input type="hidden" name="gate" value="%s">`, plan.Name, plan.Goal, html.ID.Name, plan.Name, plan.Gate(d.State))
-		if plan.Held || plan.Waits(html.Dir, d.State) {
+		if plan.Waits(html.Dir, d.State) {
 			html.put(`<span>It waits for you. %s</span> <button class="main" name="do" value="confirm">Confirm</button>`, plan.Bounds)
 		} else {
 			html.put(`<button name="do" value="pause">Pause</button>`)

@@ -78,7 +78,7 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 		if i < 0 {
 			return fmt.Errorf("read plan %s: it is gone", name)
 		}
-		if plans[i].Held || plans[i].Waits(app.Home.Dir, context.State) { // it may be the identity's, with bounds of its own
+		if plans[i].Waits(app.Home.Dir, context.State) { // it may be the identity's, with bounds of its own
 			return fmt.Errorf("go on with plan %s: it waits for: lethe work confirm %s, after a look at: lethe work", name, name)
 		}
 		if now := plans[i].Stands(); now != stood {

@@ -89,7 +89,7 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 		plan := Plan{Plan: p.Name, Goal: p.Goal, Steps: []Step{}, Held: p.Held, Bounds: p.Bounds}
 		plan.Waits = p.Waits(app.Home.Dir, context.State)
 		if next {
-			p.Held = p.Held || plan.Waits
+			p.Held = plan.Waits
 			pass := p.Pass(context.State, children.MaxAlive, time.Now())
 			for _, step := range pass.Give {
 				plan.Give = append(plan.Give, step.What)
@@ -123,7 +123,7 @@ func write(out io.Writer, id home.Identity, plans []Plan) {
 	}
 	for _, plan := range plans {
 		fmt.Fprintf(out, "%s: %s\n", screen.Sanitize(plan.Plan), screen.Sanitize(plan.Goal))
-		if plan.Waits || plan.Held {
+		if plan.Waits {
 			fmt.Fprintf(out, "  waits for: lethe work confirm %s\n", screen.Sanitize(strings.TrimSuffix(plan.Plan, ".md")))
 			fmt.Fprintf(out, "  bounds: %s\n", plan.Bounds)
 		}
