@@ -75,7 +75,9 @@ func newWorld(t *testing.T) *world {
 	w.Server = servetest.Start(t, place.Dir, api.Routes)
 	w.Backend.Limits = budget.Limits{Sums: budget.Sums{Day: budget.Of(5)}}
 	text := servetest.Text(t, w.Do(t, "GET", "/api/openapi.json", ""), 200)
-	var whole struct{ Components map[string]map[string]json.RawMessage }
+	var whole struct {
+		Components map[string]map[string]json.RawMessage
+	}
 	lethetest.Must(t, json.Unmarshal([]byte(text), &whole))
 	for _, kind := range []string{"parameters", "responses"} { // what stands there once
 		for name, component := range whole.Components[kind] {
