@@ -141,7 +141,10 @@ func (m *model) complete() bool {
 // setInput replaces the input, with the cursor at its end.
 func (m *model) setInput(text string) {
 	if text != m.in.Value() {
-		m.in.SetValue(text)
+		if m.in.SetValue(text); strings.Contains(text, "\t") {
+			m.in.Reset()
+			m.paste(text)
+		}
 		m.in.MoveToEnd()
 		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
 	}

@@ -5,9 +5,12 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"lethe/internal/screen"
 )
 
-// maxUnfolded bounds the lines of pasted text that stands in the input as it is. Of a longer one a label stands there.
+// maxUnfolded bounds the lines of pasted text that stands in the input as it is. Of a longer one a label stands there, and
+// of one with tabs, of which the input makes blanks.
 const maxUnfolded = 6
 
 // folded is pasted text, and the label that stands for it in the input.
@@ -24,8 +27,8 @@ func (m *model) paste(content string) (cmd tea.Cmd) {
 		m.notice = "that is too long for the input; send it with: lethe say " + m.room + " < FILE"
 		return nil
 	}
-	text = clean(text)
-	if lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; lines > maxUnfolded {
+	text = screen.Sanitize(text)
+	if lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; lines > maxUnfolded || strings.Contains(text, "\t") {
 		label := fmt.Sprintf("[paste %d: %d lines]", len(m.pastes)+1, lines)
 		m.pastes = append(m.pastes, folded{label, text})
 		text = label

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lethe/agent/status"
+	"lethe/internal/screen"
 )
 
 // Screen is a full-screen chat in cfg.Room until the person leaves, ctx ends or
@@ -171,7 +172,7 @@ func (m *model) apply(latest news) {
 		m.typed = typed{} // again, what this person said before
 		for _, l := range latest.Lines {
 			if !l.Agent && l.Name == m.cfg.User {
-				m.typed.add(clean(l.Text))
+				m.typed.add(screen.Sanitize(newlines.Replace(l.Text)))
 			}
 		}
 	} else {

@@ -160,6 +160,9 @@ func TestPasteOfManyLines(t *testing.T) {
 	s.send(tea.PasteMsg{Content: "a\x1b[31mb\rc"}) // some terminals send CR for a newline
 	s.press("enter")
 	s.wants(request{say: "a␛[31mb\nc"})
+	s.send(tea.PasteMsg{Content: "a\tb"}) // tabs stay, also when it comes back
+	s.press("enter", "up", "enter")
+	s.wants(request{say: "a\tb"}, request{say: "a\tb"})
 }
 
 // A text that is too long to be edited is refused; what is in the input stays.
