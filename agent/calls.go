@@ -153,8 +153,9 @@ func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
 		return false, err
 	}
 	if pending.asked.Step != "" { // no hook has seen it
-		if err := c.beforeCalls(ctx, []pendingCall{pending}); err != nil {
-			return false, err
+		err := c.beforeCalls(ctx, []pendingCall{pending})
+		if err != nil || c.hooked[pending.id].Reason == stoppedInHook { // what has stopped it says what becomes of it
+			return true, err
 		}
 	}
 	c.intent = c.intendAsHooked(pending, false)

@@ -55,7 +55,7 @@ func (c *caller) check(ctx context.Context, text string) (verdict hook.Verdict, 
 	if c.cfg.Gate.Check == "" {
 		return verdict, false, nil
 	}
-	return c.runCheck(ctx, c.cfg.Gate.Check, text, c.cfg.checkTime)
+	return c.runCheck(ctx, c.cfg.Gate.Check, text, nil, c.cfg.checkTime)
 }
 
 // checkSteps holds the plans against their checks, which have checkTime together. The plans are the parent's where a
@@ -67,12 +67,12 @@ func (c *caller) checkSteps(ctx context.Context, _ string) (verdict hook.Verdict
 	examiner := work.Examiner{
 		Home: c.Home.Dir, Workspace: c.Tools.Workspace, State: c.State, Log: c.Log, MayAsk: c.mayAsk, Stopped: &stopped,
 	}
-	examiner.Run = func(command string, most time.Duration) (why string, ran bool, err error) {
+	examiner.Run = func(command string, files []string, most time.Duration) (why string, ran bool, err error) {
 		if err := c.Tools.MayRun("check", command); err != nil {
 			return err.Error(), false, nil
 		}
 		var said hook.Verdict
-		said, stopped, err = c.runCheck(ctx, command, "", most)
+		said, stopped, err = c.runCheck(ctx, command, "", files, most)
 		return said.Why, !said.Broken, err
 	}
 	examiner.Judge = func(question string) (said string, err error) {
@@ -118,13 +118,13 @@ func (c *caller) judge(ctx context.Context, question string) (said string, stopp
 
 // runCheck runs a check as BASH runs a command, with text as its standard input.
 func (c *caller) runCheck(
-	ctx context.Context, check, text string, most time.Duration,
+	ctx context.Context, check, text string, files []string, most time.Duration,
 ) (verdict hook.Verdict, stopped bool, err error) {
 	c.Show(status.Acting, "check")
 	var why string
 	var ran bool
 	err = c.During(ctx, func(ctx context.Context) {
-		why, ran = c.Tools.Check(ctx, check, text, most)
+		why, ran = c.Tools.Check(ctx, check, text, files, most)
 		stopped = ctx.Err() != nil
 	})
 	if why != "" {

@@ -66,6 +66,8 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 	return true, err
 }
 
+const stoppedInHook = "stopped before a hook had answered"
+
 // beforeCalls lets hooks look at the next calls: up to the first that does not wait for people.
 func (c *caller) beforeCalls(ctx context.Context, calls []pendingCall) error {
 	c.hooked = nil
@@ -80,7 +82,7 @@ func (c *caller) beforeCalls(ctx context.Context, calls []pendingCall) error {
 			return err
 		}
 		if stopped {
-			answer = hook.Answer{Deny: true, Reason: "stopped before a hook had answered"}
+			answer = hook.Answer{Deny: true, Reason: stoppedInHook}
 		}
 		c.hooked[pending.id] = answer
 		if !c.waits(pending) {

@@ -280,6 +280,125 @@ func TestWorkersAreStopped(t *testing.T) {
 	s.end()
 }
 
+// A /stop takes a step from a worker that has not begun: it stays so, and nothing else begins before a person lets the plan go
+// on. Whether the /stop comes while a hook looks at the call, or behind a kill there.
+func TestStoppedBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		w := newWorld(t)
+		id := w.boot("ada", "dev")
+		path := w.planned(id, "bounds: 9 steps, 3 USD, 1 workers\n- [ ] 1 say hello · worker: yes\n- [ ] 2 say more · worker: yes\n")
+		w.confirms(id)
+		free := w.own(id, "workspace/free")
+		w.hook("call/slow", fmt.Sprintf(`grep -q '"tool_name":"SPAWN"' || exit 0; echo >>%s.seen; test -e %[1]s || sleep 600`, free))
+		disk := &badDisk{}
+		defer disk.put(w)()
+		s := w.supervise(id)
+		w.say("dev", "ann", "hello")
+		w.eventually("the hook looks", func() bool { _, err := os.Stat(free + ".seen"); return err == nil })
+		w.has(id, 1, "asked")
+		if killed {
+			disk.set(func() { disk.dead, disk.fails = true, func(durable.Stage, string, string) error { return syscall.EIO } })
+			s.end()
+			disk.restart()
+			disk.set(func() { disk.fails = nil })
+		}
+		w.say("dev", "ann", "/stop")
+		if killed {
+			s = w.supervise(id)
+		}
+		w.eventually("it is held", func() bool { return strings.HasPrefix(w.read(path), "held: lethe work confirm\nbounds") })
+		contains(t, w.read(path), "[!] 1")
+		w.write(free, "")
+		w.ask("dev", "hello")
+		w.ask("dev", "hello")
+		w.has(id, 1, "asked")
+		w.has(id, 0, "run")
+		contains(t, w.read(path), "[ ] 2")
+		w.confirms(id)
+		w.ask("dev", "hello")
+		w.eventually("it goes on", func() bool { return strings.Contains(w.read(path), "[x] 2") })
+		w.eventually("the identity hears of it", func() bool {
+			return strings.Contains(strings.Join(w.said("dev"), "\n"), "1 stopped") && w.works(id) == 0
+		})
+		s.end()
+		contains(t, w.read(path), "[!] 1")
+		w.has(id, 2, "asked")
+	}
+}
+
+// Who drops a plan stops its workers. A plan that gets another name while a worker is at a step begins that step no second
+// time, and waits for a person like any other.
+func TestPlanGoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	const two = "bounds: 9 steps, 3 USD, 2 workers\n- [ ] 1 run sleep 600 · worker: yes\n- [ ] 2 run sleep 601 · worker: yes\n"
+	path := w.planned(id, two)
+	w.confirms(id)
+	w.ask("dev", "hello")
+	w.eventually("they work", func() bool { return strings.Count(w.read(path), "[>]") == 2 && w.works(id) == 2 })
+	lethetest.Must(t, os.Rename(path, strings.Replace(path, "move", "other", 1)))
+	other := strings.Replace(path, "move", "other", 1)
+	w.eventually("nobody knows of them", func() bool { return strings.Count(w.read(other), "[!]") == 2 })
+	w.write(other, two) // the same steps, open
+	w.confirms(id)
+	w.ask("dev", "hello")
+	w.ask("dev", "hello")
+	w.has(id, 2, "asked") // while they are at work
+	equal(t, "at work", w.works(id), 2)
+	lethetest.Must(t, os.Remove(other))
+	w.write(path, two)
+	w.eventually("they are known again", func() bool { return strings.Count(w.read(path), "[>]") == 2 })
+	n := len(w.said("dev"))
+	w.say("dev", "ann", "/work drop move")
+	w.eventually("it is dropped", func() bool { return slices.Contains(w.said("dev")[n:], "move.md: drop.") })
+	w.eventually("they are stopped", func() bool { return w.works(id) == 0 })
+	for _, room := range w.workrooms() {
+		contains(t, w.read(w.path(room)), "[USER:work-move ")
+		w.eventually("it ends", func() bool { return strings.Contains(w.read(w.path(room)), "] Stopped.") })
+	}
+	w.ask("dev", "hello")
+	w.has(id, 2, "asked")
+	s.end()
+}
+
+// works counts the workers of an identity that owe it a result.
+func (w *world) works(id home.Identity) int { return len(w.fold(id).Working()) }
+
+// The pause of a person outlasts what the identity does to its file, and an answer to the question about its bounds.
+func TestPauseIsAPersons(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	w.ask("dev", "hello")
+	const plan = "bounds: 9 steps, 3 USD, 1 workers\n- [ ] 1 say hello · check: `true` · worker: yes\n"
+	path := w.planned(id, plan)
+	says := func(line string) string {
+		n := len(w.said("dev"))
+		w.say("dev", "ann", line)
+		return w.answered("dev", n+1)
+	}
+	equal(t, "pause", says("/work pause move"), "move.md: pause.")
+	w.write(path, plan)
+	w.ask("dev", "hello")
+	q := w.question("dev", 1)
+	contains(t, q.Text, "Steps: 1 say hello · check: `true`")
+	w.say("dev", "ann", q.ID+" yes")
+	w.eventually("it is answered", func() bool { return len(w.fold(id).Questions) == 0 })
+	w.ask("dev", "hello")
+	w.ask("dev", "hello")
+	w.has(id, 0, "run")
+	contains(t, says("/work"), "It waits for /work confirm move: ")
+	equal(t, "confirm", says("/work confirm move"), "move.md: confirm.")
+	w.eventually("it is done", func() bool { return strings.Contains(w.read(path), "[x] 1") })
+	s.end()
+}
+
 // A kill between the mark and the question leaves a step as asked that nobody is asked about: the next answer settles it.
 func TestAskedIsSettled(t *testing.T) {
 	t.Parallel()

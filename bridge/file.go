@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,7 +65,7 @@ func Attachments(store *blobs.Store, by, text string) (rest string, files []Atta
 		if !sent || named.Tag(short) != tag {
 			return text, files
 		}
-		text, files = text[:at], slices.Insert(files, 0, Attached{named, blob.Hash})
+		text, files = text[:at], append([]Attached{{named, blob.Hash}}, files...)
 	}
 }
 

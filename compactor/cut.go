@@ -198,7 +198,7 @@ func tidy(chunks [][]unit, most int) [][]unit {
 		if few && least >= aloneChunk {
 			return out
 		}
-		out = slices.Replace(out, at, at+2, slices.Concat(out[at], out[at+1]))
+		out = append(out[:at], append([][]unit{slices.Concat(out[at], out[at+1])}, out[at+2:]...)...)
 	}
 }
 

@@ -239,7 +239,7 @@ func (sw *swap) card(from, to, tier int) error {
 		return err
 	}
 	c.Original = ref
-	sw.Faded = slices.Replace(sw.Faded, first, to, c)
+	sw.Faded = append(sw.Faded[:first], append([]mind.Range{c}, sw.Faded[to:]...)...)
 	sw.lines = append(sw.lines, Line{Fade: c.Fade(), Replacement: ref})
 	return nil
 }

@@ -48,6 +48,13 @@ func (s *State) begins(run event.Run, from source) error {
 	return s.owe(run.ID, run.Say+from.files(), run.Posting)
 }
 
+// fails notes, where an approved call was for a step of a plan, that no child works for that.
+func (s *State) fails(call Question, how string) {
+	if step := call.step(); step != "" {
+		s.Children = plus(s.Children, Child{Call: call.ID, Step: step, Work: Work{How: how}})
+	}
+}
+
 // ran ends an approved call, and owes a turn about its output.
 func (s *State) ran(id, status string) (Question, error) {
 	call, ok := s.endApproved(id)
@@ -56,11 +63,9 @@ func (s *State) ran(id, status string) (Question, error) {
 	}
 	if status != OK {
 		s.notSpawned(id)
+		s.fails(call, WorkFailed)
 	}
-	if step := call.step(); step != "" {
-		if status != OK {
-			s.Children = plus(s.Children, Child{Call: id, Step: step, Work: Work{How: WorkFailed}})
-		}
+	if call.step() != "" {
 		return call, nil
 	}
 	s.Owes = true

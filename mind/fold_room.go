@@ -175,7 +175,12 @@ func (s *State) command(command event.Command) error {
 		if err := s.stopChildren(command); err != nil {
 			return err
 		}
-		s.Approved = without(s.Approved, func(q Question) bool { return !q.Began })
+		s.Approved = without(s.Approved, func(q Question) bool {
+			if !q.Began {
+				s.fails(q, WorkStopped)
+			}
+			return !q.Began
+		})
 		if command.Early {
 			room.Stopped = command.At.To
 		}

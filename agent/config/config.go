@@ -378,6 +378,11 @@ func (s Settings) Notified(way string) (names []string) {
 // Mentions says whether an identity is woken only by lines that mention it.
 func (s Settings) Mentions(name string) bool { return s.Agents[name].Wake == WakeMentions }
 
+// Workspace returns the workspace of the identity with this directory.
+func (s Settings) Workspace(dir string) string {
+	return cmp.Or(s.Tools.Workspace, filepath.Join(dir, "workspace"))
+}
+
 // UserName is the signature of the person who runs this program.
 func (s Settings) UserName() string {
 	if s.User != "" {

@@ -43,7 +43,7 @@ func TestBashOffline(t *testing.T) {
 		id := newIdentity(t, func(c *Config) { c.Bash, c.Offline = mode, true })
 		lethetest.Words(t, id.description("BASH"), "he network is cut off")
 		lethetest.Words(t, string(id.do("BASH", "command", try).Body), "Permission denied")
-		why, _ := id.Check(t.Context(), try, "", time.Minute)
+		why, _ := id.Check(t.Context(), try, "", nil, time.Minute)
 		lethetest.Words(t, why, "Permission denied")
 		printed, failure := id.RunTrigger(t.Context(), "t", try+" 2>&1")
 		lethetest.Words(t, printed+failure, "ermission denied")
@@ -154,8 +154,22 @@ func TestBashWritesFilesOnly(t *testing.T) {
 		for _, file := range []string{"other", "dir/../other", "deep/link/other", "deep/link/x", "work/a.md"} {
 			id.fails([]string{"refused", "may write only mine, dir"}, "WRITE_FILE", "path", file, "content", "is")
 		}
-		if why, _ := id.Check(t.Context(), "echo is > other", "", time.Minute); why != "" { // a check is the plan's
+		bounded := []string{"mine"}
+		for n, files := range [][]string{nil, bounded} { // by those of the worker, and by those of a step
+			if id.Files = id.Files[:max(n, 1)]; n == 1 {
+				id.Files = nil
+			}
+			const check = `echo is > other; echo again > mine && echo x > "$TMPDIR/x" && cat dir/x`
+			if why, ran := id.Check(t.Context(), check, "", files, time.Minute); why != "" || !ran {
+				t.Error(why)
+			}
+			lethetest.Holds(t, filepath.Join(id.work, "other"), "was")
+			lethetest.Holds(t, filepath.Join(id.work, "mine"), "again\n")
+		}
+		if why, ran := id.Check(t.Context(), "! echo is > mine", "", []string{}, time.Minute); why != "" || !ran {
 			t.Error(why)
 		}
+		id.Check(t.Context(), "echo is > other", "", nil, time.Minute) // of who has no bounds
+		lethetest.Holds(t, filepath.Join(id.work, "other"), "is\n")
 	}
 }

@@ -33,8 +33,13 @@ const (
 // Check runs a command that somebody configured, where and as BASH runs one (but
 // confined where BASH is off), with text as its standard input. It returns why the
 // check does not pass, with its output, or "". ran is false when that says
-// nothing of the text: the check could not be run, or ctx has ended.
-func (s *Set) Check(ctx context.Context, line, text string, timeout time.Duration) (why string, ran bool) {
+// nothing of the text: the check could not be run, or ctx has ended. Unless files is nil, it writes no others.
+func (s *Set) Check(ctx context.Context, line, text string, files []string, timeout time.Duration) (why string, ran bool) {
+	if files != nil {
+		bound := *s
+		bound.Files = files
+		s = &bound
+	}
 	printed, last, ran, good := s.fed(ctx, "check", line, []byte(text), timeout, checkBytes)
 	if good {
 		return "", true

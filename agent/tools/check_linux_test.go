@@ -13,7 +13,7 @@ import (
 func TestCheck(t *testing.T) {
 	id := newIdentity(t, nil)
 	check := func(line, text string, timeout time.Duration) (string, bool) {
-		return id.Check(t.Context(), line, text, timeout)
+		return id.Check(t.Context(), line, text, nil, timeout)
 	}
 	if why, ran := check("grep -q good && test -f made && echo x >> $HOME/kept", "all good\n", time.Minute); !ran ||
 		!strings.Contains(why, "exit 1") {
@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a recording is left where no command ran: %v %v", left, err)
 	}
 	off := newIdentity(t, func(c *Config) { c.Bash = BashOff })
-	if why, ran := off.Check(t.Context(), "cat "+off.home+"/config.toml; grep -q x", "x", time.Minute); !ran || why != "" {
+	if why, ran := off.Check(t.Context(), "cat "+off.home+"/config.toml; grep -q x", "x", nil, time.Minute); !ran || why != "" {
 		t.Errorf("without BASH: %q %v", why, ran)
 	}
 }

@@ -150,7 +150,7 @@ func (s *Set) command(line, private string) sandbox.Command {
 		Offline: s.Offline, Write: s.roots, Read: s.Read,
 		Hide: append([]string{s.Home, s.AgentDir}, s.Secrets...),
 	}
-	if s.Files != nil && private == privateDir { // a check is not its own command
+	if s.Files != nil {
 		command.Confine, command.Exact = true, true
 		command.Write, command.Read = nil, slices.Concat(s.Read, s.roots)
 		for _, name := range s.Files {

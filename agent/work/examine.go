@@ -35,8 +35,8 @@ type Examiner struct {
 	State     *mind.State
 	Log       *slog.Logger
 	// Run runs a command for at most a time, and returns why it does not pass, or "". ran is false where that says
-	// nothing of the step.
-	Run func(command string, most time.Duration) (why string, ran bool, err error)
+	// nothing of the step. files are all of the workspace that it may write; nil: everything.
+	Run func(command string, files []string, most time.Duration) (why string, ran bool, err error)
 	// Judge asks a model that knows nothing of the talk, in one request behind Judging.
 	Judge func(question string) (said string, err error)
 	// MayAsk reports whether a person can be asked. The person "" is anybody who may answer.
@@ -114,7 +114,7 @@ func (e *Examiner) compare(plans []Plan) {
 			if !step.Checked() {
 				continue
 			}
-			name, sum := step.Key, blake3.Sum256([]byte(step.check))
+			name, sum := step.Key, blake3.Sum256([]byte(step.Rule))
 			digest := hex.EncodeToString(sum[:4])
 			if there[name] = true; was[name] != "" && was[name] != digest {
 				lost = append(lost, name+" has another check")
@@ -162,7 +162,7 @@ func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
 	case asked:
 		return "?", fmt.Sprintf("that is for people to say, who are asked in %s", open.ID), nil
 	case step.Person != "":
-		ask := fmt.Sprintf("Is it done? %s/%s, step %q. %s.", Dir, plan.Name, step.What, step.check)
+		ask := fmt.Sprintf("Is it done? %s/%s, step %q. %s.", Dir, plan.Name, step.What, step.Rule)
 		mark, why = e.ask(step, ask)
 		return mark, why, nil
 	case !time.Now().Before(e.end): // the rest waits for the next answer
@@ -200,7 +200,7 @@ func (e *Examiner) propose(plan Plan, gate string) {
 		if step.Mark == " " && step.Worker != "" {
 			left++
 		}
-		what := "; " + mind.CutRunes(step.What, 100) // so that no step hides the next one
+		what := "; " + mind.CutRunes(step.String(), 200) // so that no step hides the next one
 		switch {
 		case step.Mark == "x", step.isEnd:
 		case len(steps+what) > 700:
@@ -244,7 +244,11 @@ func (e *Examiner) ask(step Step, text string) (mark, why string) {
 // check runs the command of a step, or has a judge look at its files.
 func (e *Examiner) check(plan Plan, step Step) (why string, ran bool, err error) {
 	if step.Check != "" {
-		return e.Run(step.Check, time.Until(e.end))
+		var files []string
+		if step.Worker != "" { // which could write no more
+			files = append([]string{}, namesIn(step.files)...)
+		}
+		return e.Run(step.Check, files, time.Until(e.end))
 	}
 	question, err := e.judged(plan, step)
 	if err != nil {

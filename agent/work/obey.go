@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/mind"
 )
@@ -18,8 +21,8 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 	if len(words) < 2 {
 		for _, plan := range plans {
 			said += plan.Stands() + "\n"
-			if plan.Unconfirmed(home, s) {
-				said += "Its bounds wait for a yes: " + plan.Bounds + "\n"
+			if plan.Waits(home, s) {
+				said += fmt.Sprintf("It waits for /work confirm %s: %s\n", strings.TrimSuffix(plan.Name, ".md"), plan.Bounds)
 			}
 		}
 		return said + "/work confirm, pause or drop PLAN changes one.", err
@@ -45,12 +48,39 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 			err = plan.Mark(workspace, nil, true)
 		}
 	case "drop":
-		err = plan.drop(workspace)
+		if err = plan.stop(home, s); err == nil {
+			err = plan.drop(workspace)
+		}
 	default:
 		err = fmt.Errorf("%s a plan: say confirm, pause or drop", words[0])
 	}
 	return fmt.Sprintf("%s: %s.", plan.Name, words[0]), err
 }
+
+// stop stops the workers of the plan, as a person stops one in its room. It may be called again.
+func (p Plan) stop(home string, s *mind.State) error {
+	for _, call := range s.Approved {
+		if p.has(call.Exact) {
+			return fmt.Errorf("drop plan %s: a worker is about to begin: look again when its identity runs", p.Name)
+		}
+	}
+	for _, child := range s.Working() {
+		if !p.has(child.Step) {
+			continue
+		}
+		line, err := chat.Format(false, p.Signer(), time.Now(), "/stop")
+		if err == nil {
+			_, _, err = chat.Append(filepath.Join(home, "chats", child.Room+".md"), line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has reports whether a worker's step is one of the plan's.
+func (p Plan) has(step string) bool { return strings.HasPrefix(step, p.Name+"/") }
 
 // drop moves the plan where none is read.
 func (p Plan) drop(workspace string) error {

@@ -86,8 +86,8 @@ func (p Plan) reconcile(s *mind.State, seen []string, pass *Pass) (working int, 
 			mark, ended = "?", append(ended, child)
 		case isGiven: // its check has passed, or the child's answer would not count
 			mark, done = "x", append(done, child)
-		case step.Worker != "" && mark == ">":
-			mark = " "
+		case step.Worker != "" && mark == ">": // of a plan that had another name: nobody knows what became of it
+			mark = "!"
 		}
 		if mark != step.Mark {
 			pass.Marks[n] = mark
@@ -120,7 +120,7 @@ func (p Plan) give(s *mind.State, places int, pass *Pass) (own Step) {
 		busy = append(busy, strings.Fields(child.Step)...)
 	}
 	for _, step := range p.ready() {
-		files := namesIn(step.files)
+		files := append(strings.Fields(step.id())[1:], namesIn(step.files)...) // the same step of another plan meets it
 		meets := slices.ContainsFunc(files, func(name string) bool {
 			return slices.ContainsFunc(busy, func(other string) bool { return in(name, other) || in(other, name) })
 		})
@@ -147,7 +147,7 @@ func (p Plan) Ask(step Step) mind.Ask {
 	files, number := strings.Join(namesIn(step.files), " "), step.Number()
 	soul := fmt.Sprintf("Your work is step %s of the plan %s/%s: %s", number, Dir, p.Name, p.Goal)
 	if step.Person+step.Judge != "" {
-		soul += "\nIt is done when: " + step.check
+		soul += "\nIt is done when: " + step.Rule
 	}
 	args := map[string]string{
 		"brief": strings.TrimSpace(strings.TrimPrefix(step.What, number)), "soul": soul, "check": step.Check,

@@ -69,7 +69,7 @@ func (l *liar) lies() (weakened bool) {
 // answers is a final answer of the model. What a kill takes is found anew by the next one.
 func (l *liar) answers(killed bool) {
 	e := &work.Examiner{Home: l.dir, Workspace: l.dir, State: l.s, Log: slog.New(slog.DiscardHandler), Stopped: new(bool)}
-	e.Run = func(command string, _ time.Duration) (string, bool, error) {
+	e.Run = func(command string, _ []string, _ time.Duration) (string, bool, error) {
 		if command == "true" || l.there("a") && (l.there("b") || command == "test -e a") || command == "test -e b" && l.there("b") {
 			return "", true, nil
 		}

@@ -59,13 +59,21 @@ type Step struct {
 	Check  string // the command of its check
 	Person string // who has to look, where that is its check
 	Judge  string // what a judge has to see, where that is its check
+	Rule   string // its check as the plan has it
 	Digest string // of all that its check is about: the step without its mark, and its files; 16 hex digits
 	line   string // behind its mark
-	check  string // as the plan has it
 	after  string // numbers of the steps before it
 	files  string // their names
 	at     int    // where its mark is in the text; the end of a plan has that of the last step
 	isEnd  bool   // it is the end of a plan
+}
+
+// String returns what the step is, and its check.
+func (s Step) String() string {
+	if s.Rule == "" {
+		return s.What
+	}
+	return s.What + " · check: " + s.Rule
 }
 
 // Checked reports whether the step has a check: a command, a person or a judge.
@@ -224,12 +232,12 @@ func stepOf(text string) (step Step) {
 
 // checkedBy reads a check: `a command`, "judge what it has to see", or "ann looks at the page".
 func (s *Step) checkedBy(value string) {
-	s.check = strings.TrimSpace(value)
-	first, rest, _ := strings.Cut(s.check, " ")
-	end := strings.LastIndexByte(s.check, '`')
+	s.Rule = strings.TrimSpace(value)
+	first, rest, _ := strings.Cut(s.Rule, " ")
+	end := strings.LastIndexByte(s.Rule, '`')
 	switch {
-	case end > 1 && s.check[0] == '`':
-		s.Check = s.check[1:end]
+	case end > 1 && s.Rule[0] == '`':
+		s.Check = s.Rule[1:end]
 	case first == "judge":
 		s.Judge = rest
 	case rest == "looks", strings.HasPrefix(rest, "looks "):

@@ -191,7 +191,7 @@ func listeners(agents []agent, room, self string) []agent {
 		switch {
 		case !slices.Contains(who.Rooms, room):
 		case self != "" && isSelf:
-			all = slices.Insert(all, 0, who)
+			all = append([]agent{who}, all...)
 		default:
 			all = append(all, who)
 		}

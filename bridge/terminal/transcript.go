@@ -86,7 +86,7 @@ func (t *transcript) push(b block) {
 
 // put makes b the block at i.
 func (t *transcript) put(i int, b block) {
-	t.blocks = slices.Insert(t.blocks, i, b)
+	t.blocks = append(t.blocks[:i], append([]block{b}, t.blocks[i:]...)...)
 	if i <= t.top {
 		t.top++
 	}

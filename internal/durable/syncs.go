@@ -124,7 +124,7 @@ func WriteFileLater(s *Syncs, path string, data []byte, perm fs.FileMode) error 
 func AppendLater(s *Syncs, f *os.File, record []byte) error {
 	err := write("append", f.Name(), f, record)
 	if err == nil {
-		s.all = slices.Insert(s.all, 0, unsynced{path: f.Name(), file: f})
+		s.all = append([]unsynced{{path: f.Name(), file: f}}, s.all...)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ func AddSpan(spans []Span, added Span) []Span {
 	for ; behind < len(spans) && spans[behind].From <= added.To; behind++ {
 		added = Span{From: min(added.From, spans[behind].From), To: max(added.To, spans[behind].To)}
 	}
-	return slices.Replace(spans, first, behind, added)
+	return append(spans[:first], append([]Span{added}, spans[behind:]...)...)
 }
 
 // JoinSpans returns spans in order, and joins spans that touch each other.

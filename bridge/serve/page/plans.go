@@ -1,9 +1,7 @@
 package page
 
 import (
-	"cmp"
 	"net/http"
-	"path/filepath"
 
 	"lethe/agent/config"
 	"lethe/agent/work"
@@ -23,7 +21,7 @@ type workData struct {
 func (f *frame) workspace() string {
 	s := config.Settings{}
 	_ = config.Read(f.Dir, &s) // without them it has the usual one
-	return cmp.Or(s.Tools.Workspace, filepath.Join(f.ID.Dir, "workspace"))
+	return s.Workspace(f.ID.Dir)
 }
 
 func workOf(f *frame, _ *http.Request) (content, error) {
@@ -66,7 +64,7 @@ func (d *workData) show(html *htmlPage) {
 			html.put("<section><h3>%s</h3>\n<ul class=\"plain\">", column[1:])
 			for _, step := range plan.Steps {
 				if step.Mark == column[:1] {
-					html.put("<li><bdi>%s</bdi></li>", step.What)
+					html.put("<li><bdi>%s</bdi></li>", step.String())
 				}
 			}
 			html.put("</ul></section>\n")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -146,7 +145,7 @@ func (app *App) HowToRun(id home.Identity, flags string) string {
 // NoteWaiting notes what waits for people's leave in the workspace of an identity that came to a home: leave that other
 // hosts gave does not come along.
 func (app *App) NoteWaiting(to home.Home, id home.Identity) {
-	workspace := cmp.Or(app.Settings.Tools.Workspace, filepath.Join(id.Dir, "workspace"))
+	workspace := app.Settings.Workspace(id.Dir)
 	var waiting []string
 	for _, entry := range host.Shelf(to, app.Settings.Settings, workspace).All() {
 		if entry.Waits {

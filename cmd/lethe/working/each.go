@@ -55,7 +55,7 @@ type result struct {
 
 // run prints the results when no line is left.
 func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file string) error {
-	name, dir := "each-"+strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), workspace(app, id)
+	name, dir := "each-"+strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), app.Settings.Workspace(id.Dir)
 	made, err := e.plan(file, filepath.Join(dir, work.Dir, name+".md"))
 	if err != nil {
 		return err

@@ -2,11 +2,9 @@
 package working
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +37,7 @@ type Plan struct {
 type Step struct {
 	State string `json:"state"` // checked, unchecked, said, open, asked, given or failed
 	What  string `json:"what"`
-	Check string `json:"check,omitempty"` // a command
+	Check string `json:"check,omitempty"` // as the plan has it
 }
 
 // Changes are the commands that change a plan.
@@ -70,11 +68,7 @@ func change(app *cli.App, id home.Identity, verb, plan string) (said string, err
 	if err != nil {
 		return "", err
 	}
-	return work.Obey(app.Home.Dir, workspace(app, id), context.State, verb, plan)
-}
-
-func workspace(app *cli.App, id home.Identity) string {
-	return cmp.Or(app.Settings.Tools.Workspace, filepath.Join(id.Dir, "workspace"))
+	return work.Obey(app.Home.Dir, app.Settings.Workspace(id.Dir), context.State, verb, plan)
 }
 
 // Show prints the plans of an identity, and with next what would begin.
@@ -83,11 +77,12 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 	if err != nil {
 		return err
 	}
-	read, problem := work.Read(workspace(app, id))
+	read, problem := work.Read(app.Settings.Workspace(id.Dir))
 	states, plans := map[string]string{" ": "open", "?": "asked", ">": "given", "!": "failed"}, []Plan{}
 	for _, p := range read {
-		plan := Plan{Plan: p.Name, Goal: p.Goal, Steps: []Step{}, Held: p.Held, Bounds: p.Bounds}
+		plan := Plan{Plan: p.Name, Goal: p.Goal, Steps: []Step{}, Bounds: p.Bounds}
 		plan.Waits = p.Waits(app.Home.Dir, context.State)
+		plan.Held = plan.Waits && !p.Unconfirmed(app.Home.Dir, context.State)
 		if next {
 			p.Held = plan.Waits
 			pass := p.Pass(context.State, children.MaxAlive, time.Now())
@@ -107,7 +102,7 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 			default:
 				state = "unchecked"
 			}
-			plan.Steps = append(plan.Steps, Step{state, step.What, step.Check})
+			plan.Steps = append(plan.Steps, Step{state, step.What, step.Rule})
 		}
 		plans = append(plans, plan)
 	}
@@ -128,7 +123,11 @@ func write(out io.Writer, id home.Identity, plans []Plan) {
 			fmt.Fprintf(out, "  bounds: %s\n", plan.Bounds)
 		}
 		for _, step := range plan.Steps {
-			fmt.Fprintf(out, "  %-10s %s\n", step.State, screen.Sanitize(step.What))
+			what := step.What
+			if plan.Waits && step.Check != "" { // whoever says yes says it to this, too
+				what += " · check: " + step.Check
+			}
+			fmt.Fprintf(out, "  %-10s %s\n", step.State, screen.Sanitize(what))
 		}
 		if len(plan.Give) > 0 {
 			fmt.Fprintf(out, "  next, for at most %.2f USD: %s\n", plan.USD, screen.Sanitize(strings.Join(plan.Give, "; ")))

@@ -1,0 +1,89 @@
+package work_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lethe/agent/work"
+	"lethe/internal/durable"
+	"lethe/internal/test/lethetest"
+	"lethe/mind"
+)
+
+// What a person has paused stays so, although the identity takes the line out of its file, until a person confirms it. A
+// crash at any step of the two leaves it held, or the person is told that it is not.
+func TestPauseHolds(t *testing.T) {
+	const text = "bounds: 2 steps, 1 USD, 1 workers\n- [ ] 1 say hello · worker: yes\n"
+	s, home, dir := &mind.State{}, "", ""
+	obey := func(verb string) error {
+		_, err := work.Obey(home, dir, s, verb, "p")
+		return err
+	}
+	begin := func() {
+		home = t.TempDir()
+		dir = filepath.Join(home, "workspace")
+		lethetest.Write(t, filepath.Join(dir, "work/p.md"), text)
+		lethetest.Must(t, obey("confirm"))
+	}
+	waits := func() bool { // when the identity has had its way with the file
+		name := filepath.Join(dir, "work/p.md")
+		there, err := os.ReadFile(name)
+		lethetest.Must(t, err)
+		lethetest.Write(t, name, strings.ReplaceAll(string(there), "held: lethe work confirm\n", ""))
+		lethetest.Holds(t, name, text)
+		return read(t, dir).Waits(home, s)
+	}
+	// killed obeys, and dies at a step. lifted says that the pause had gone by then.
+	killed := func(step int, verb string) (died, lifted bool, err error) {
+		defer func() { durable.Fault = nil }()
+		durable.Fault = func(stage durable.Stage, op, path string) error {
+			if isPause := strings.Contains(path, "paused-"); isPause && op == "remove" && stage == durable.After {
+				lifted = true
+			}
+			if step--; step < 0 {
+				died = true
+				return errors.New("the disk")
+			}
+			return nil
+		}
+		err = obey(verb)
+		return died, lifted, err
+	}
+	steps := 0
+	for died := true; died; steps++ {
+		begin()
+		if waits() {
+			t.Fatal("it waits, and a person has confirmed it")
+		}
+		var err error
+		died, _, err = killed(steps, "pause")
+		if err == nil && !waits() {
+			t.Errorf("step %d: it is said to be paused, and goes on", steps)
+		}
+		lethetest.Must(t, obey("pause"))
+		if !waits() {
+			t.Errorf("step %d: it goes on", steps)
+		}
+	}
+	for step, died := 0, true; died; step++ {
+		begin()
+		lethetest.Must(t, obey("pause"))
+		var lifted bool
+		var err error
+		died, lifted, err = killed(step, "confirm")
+		if waits() == lifted || err == nil && !lifted {
+			t.Errorf("step %d: it waits: %v, the pause is lifted: %v, %v", step, waits(), lifted, err)
+		}
+		lethetest.Must(t, obey("confirm"))
+		if waits() {
+			t.Errorf("step %d: it is confirmed, and waits", step)
+		}
+		steps++
+	}
+	if steps < 10 {
+		t.Errorf("only %d steps were tried", steps)
+	}
+}
