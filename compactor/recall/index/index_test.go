@@ -1,9 +1,13 @@
 package index
 
 import (
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"testing"
 
 	"lethe/blobs"
@@ -54,4 +58,62 @@ func TestSaveFailsWhole(t *testing.T) {
 		t.Error("it is saved")
 	}
 	lethetest.Holds(t, path+"-run", "a run of the state before")
+}
+
+// Runs are joined entry by entry: every posting is there, behind those of the run before, and no more memory is taken
+// than what is read and what is written.
+func TestJoin(t *testing.T) {
+	const segments, terms = 300, 200
+	random := rand.New(rand.NewPCG(1, 2))
+	made := func(first int64) (*batch, map[uint64][]int64) {
+		b, want := &batch{first: first, hashes: map[blobs.Hash]bool{}}, map[uint64][]int64{}
+		for at := range int64(segments) {
+			row := []uint64{}
+			for range terms {
+				key := keyOf(fmt.Sprint(random.IntN(5000), first/segments))
+				if all := want[key]; len(all) == 0 || all[len(all)-1] != at {
+					want[key] = append(all, at)
+				}
+				row = append(row, key)
+			}
+			for key := range uint64(50) { // which both runs have
+				row = append(row, key<<4)
+				want[key<<4] = append(want[key<<4], at)
+			}
+			lethetest.Must(t, b.take(document{Doc: Doc{Segment: at}, rows: [][]uint64{row}}))
+		}
+		b.encode()
+		return b, want
+	}
+	path := filepath.Join(t.TempDir(), "recall.db")
+	older, want := made(1)
+	before, err := older.write(path)
+	lethetest.Must(t, err)
+	newer, more := made(1 + segments)
+	var begun, done runtime.MemStats
+	runtime.ReadMemStats(&begun)
+	lethetest.Must(t, newer.join(before))
+	runtime.ReadMemStats(&done)
+	joined, err := newer.write(path)
+	lethetest.Must(t, err)
+	if took := int64(done.TotalAlloc - begun.TotalAlloc); took > 2*joined.Size {
+		t.Errorf("%d bytes to join a run of %d", took, joined.Size)
+	}
+	for key, all := range more {
+		for _, at := range all {
+			want[key] = append(want[key], at+segments)
+		}
+	}
+	for key, all := range want {
+		lists, err := joined.lists(key)
+		lethetest.Must(t, err)
+		got := slices.Collect(joined.segments(lists[0]))
+		slices.Reverse(got)
+		if !slices.Equal(got, all) {
+			t.Fatalf("%x: %d segments, not %d", key, len(got), len(all))
+		}
+	}
+	if joined.First != 1 || joined.N != 2*segments {
+		t.Errorf("%+v", joined)
+	}
 }

@@ -141,16 +141,28 @@ func (r *run) segments(list []byte) iter.Seq[int64] {
 	}
 }
 
+// end stands for the key of an entry behind the last one.
+const end = ^uint64(0)
+
+// entry returns the key and the postings of the first entry of data, and what follows it. A damaged one ends data.
+func entry(data []byte) (key uint64, list, rest []byte) {
+	if len(data) < 8 {
+		return end, nil, nil
+	}
+	head := binary.LittleEndian.Uint64(data)
+	size := 8 + 2*int(head&(1<<segmentBits-1))
+	if size > len(data) {
+		return end, nil, nil
+	}
+	return head >> segmentBits, data[8:size], data[size:]
+}
+
 // entries yields keys with their postings, up to the first damaged one.
 func entries(data []byte) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) {
-		for len(data) >= 8 {
-			head := binary.LittleEndian.Uint64(data)
-			size := 8 + 2*int(head&(1<<segmentBits-1))
-			if size > len(data) || !yield(head>>segmentBits, data[8:size]) {
-				return
-			}
-			data = data[size:]
+		key, list, rest := entry(data)
+		for key != end && yield(key, list) {
+			key, list, rest = entry(rest)
 		}
 	}
 }
@@ -160,6 +172,7 @@ type batch struct {
 	first    int64
 	records  []byte
 	postings []uint64            // each a key, and a segment counted from first
+	entries  []byte              // made of the postings
 	hashes   map[blobs.Hash]bool // of originals
 }
 
@@ -187,54 +200,79 @@ func (blob *batch) take(doc document) (err error) {
 	return nil
 }
 
-// join puts the segments of the run before into the batch, too.
-func (b *batch) join(before run) error {
-	data, err := before.read(0, before.Size)
-	if err != nil {
-		return err
-	}
-	for i := range b.postings {
-		b.postings[i] += uint64(before.N)
-	}
-	records := data[:before.N*recordBytes]
-	for key, list := range entries(data[len(records):]) {
-		for at := range before.segments(list) {
-			b.postings = append(b.postings, key<<segmentBits|uint64(at))
-		}
-	}
-	b.records = slices.Concat(records, b.records)
-	b.first = before.First
-	return nil
-}
-
-// write writes the run of a batch beside the index at a path, and makes it durable.
-func (b *batch) write(path string) (written run, err error) {
+// encode makes entries of the postings.
+func (b *batch) encode() {
 	slices.Sort(b.postings)
 	b.postings = slices.Compact(b.postings) // what is written about an original says some words twice
-	written = run{First: b.first, N: int64(b.segments()), Bits: bits.Len(uint(4 * len(b.postings) / bucketBytes))}
-	data, starts := b.records, []byte(nil)
-	start := func(prefix uint64) { // the entries up to a beginning of a key do not begin before here
-		for len(starts) <= 4*int(prefix) {
-			starts = binary.LittleEndian.AppendUint32(starts, uint32(len(data)-len(b.records)))
-		}
-	}
 	for from, to := 0, 0; from < len(b.postings); from = to {
 		key := b.postings[from] >> segmentBits
 		for to < len(b.postings) && b.postings[to]>>segmentBits == key {
 			to++
 		}
-		start(key >> (keyBits - written.Bits))
-		data = binary.LittleEndian.AppendUint64(data, key<<segmentBits|uint64(to-from))
+		b.entries = binary.LittleEndian.AppendUint64(b.entries, key<<segmentBits|uint64(to-from))
 		for _, p := range b.postings[from:to] {
-			data = binary.LittleEndian.AppendUint16(data, uint16(p))
+			b.entries = binary.LittleEndian.AppendUint16(b.entries, uint16(p))
 		}
 	}
+	b.postings = nil
+}
+
+// join puts the segments of the run before into an encoded batch, too. Both have their entries in order, so none is
+// taken apart: that would need four times the memory.
+func (b *batch) join(run run) error {
+	data, err := run.read(0, run.Size)
+	if err != nil {
+		return err
+	}
+	records := data[:run.N*recordBytes]
+	joined := make([]byte, 0, len(data)+len(b.entries))
+	old, oldList, older := entry(data[len(records):])
+	own, ownList, newer := entry(b.entries)
+	for key := min(old, own); key != end; key = min(old, own) {
+		var before, later []byte
+		if old == key {
+			before = oldList
+			old, oldList, older = entry(older)
+		}
+		if own == key {
+			later = ownList
+			own, ownList, newer = entry(newer)
+		}
+		for i := 0; i < len(later); i += 2 {
+			binary.LittleEndian.PutUint16(later[i:], binary.LittleEndian.Uint16(later[i:])+uint16(run.N))
+		}
+		joined = binary.LittleEndian.AppendUint64(joined, key<<segmentBits|uint64(len(before)+len(later))/2)
+		joined = append(append(joined, before...), later...)
+	}
+	b.entries = joined
+	b.records = slices.Concat(records, b.records)
+	b.first = run.First
+	return nil
+}
+
+// write writes the run of an encoded batch beside the index at a path, and makes it durable.
+func (b *batch) write(path string) (written run, err error) {
+	written = run{First: b.first, N: int64(b.segments()), Bits: bits.Len(uint(len(b.entries) / bucketBytes))}
+	written.Size = int64(len(b.records) + len(b.entries))
+	at, starts := 0, []byte(nil)
+	start := func(prefix uint64) { // the entries up to a beginning of a key do not begin before here
+		for len(starts) <= 4*int(prefix) {
+			starts = binary.LittleEndian.AppendUint32(starts, uint32(at))
+		}
+	}
+	for key, list := range entries(b.entries) {
+		start(key >> (keyBits - written.Bits))
+		at += 8 + len(list)
+	}
 	start(1 << written.Bits)
-	written.Size = int64(len(data))
 	if written.file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-"); err != nil {
 		return written, err
 	}
 	written.File = strings.TrimPrefix(filepath.Base(written.file.Name()), filepath.Base(path)+"-")
-	_, err = written.file.Write(append(data, starts...))
+	for _, part := range [][]byte{b.records, b.entries, starts} {
+		if err == nil {
+			_, err = written.file.Write(part)
+		}
+	}
 	return written, errors.Join(err, written.file.Sync())
 }

@@ -91,6 +91,7 @@ func (p *pass) save() error {
 	if len(p.batch.hashes) == 0 {
 		return p.state.save(p.Path)
 	}
+	p.batch.encode()
 	for last := len(p.Runs) - 1; last >= 0; last-- {
 		n, more := p.Runs[last].N, int64(p.batch.segments())
 		if n >= 2*more || n+more > mostJoined {
