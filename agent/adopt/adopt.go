@@ -321,9 +321,9 @@ func (s *Stream) prompts(piece Piece) {
 		line          int
 	}
 	var lost []prompt
-	s.records(piece.Path, as(func(r *record, p *prompt) {
+	s.records(piece.Path, as(func(p *prompt) {
 		p.SessionID = cmp.Or(p.SessionID, p.ThreadID)
-		p.Text, p.line = cmp.Or(p.Display, p.Text), r.line
+		p.Text, p.line = cmp.Or(p.Display, p.Text), s.line
 		file, _ := s.past(p.SessionID)
 		switch {
 		case p.SessionID == "":

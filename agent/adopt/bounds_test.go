@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -188,4 +189,33 @@ func TestDeepLine(t *testing.T) {
 	if len(got.entries) != 1 {
 		t.Errorf("%q", got.lines)
 	}
+}
+
+// A million keys take less than half of what a map of them does, and each is new once.
+func TestKeys(t *testing.T) {
+	const n = 1_000_000
+	before, keys := heapOf(t), new(adopt.Keys)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range n {
+		if keys.Add(random.Uint64()) {
+			t.Fatal("a key was there before it came")
+		}
+	}
+	took := heapOf(t) - before
+	if random = rand.New(rand.NewPCG(1, 2)); took > 12*n {
+		t.Errorf("%d bytes a key", took/n)
+	}
+	for range n {
+		if key := random.Uint64(); !keys.Add(key) || !keys.Has(key) || keys.Has(key+1) {
+			t.Fatal(key)
+		}
+	}
+}
+
+func heapOf(t *testing.T) int64 {
+	t.Helper()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"sort"
 	"strings"
 )
@@ -38,11 +37,7 @@ var claudeCode = Agent{
 	read: func(out *Stream, piece Piece) {
 		file := &claudeFile{Stream: out}
 		out.open(Session{ID: stem(piece.Path)})
-		before := out.report.Records
 		out.records(piece.Path, as(file.row))
-		if !file.known && out.report.Records > before {
-			out.refuse("unknown format: no row of Claude Code")
-		}
 		file.flush()
 	},
 }
@@ -94,15 +89,14 @@ type claudeRow struct {
 }
 
 // passedRows are the rows of Claude Code in which nobody speaks, or that repeat what is said elsewhere.
-var passedRows = strings.Fields(`
+const passedRows = `
 	agent-color agent-name agent-setting ai-title api-request api-request-blob api-request-shape atis-latch
-	attribution-snapshot content-replacement cost-state custom-title file-history-snapshot last-prompt mode
-	permission-mode pr-link progress queue-operation system tag task-summary tools-used worktree-state`)
+	attachment attribution-snapshot content-replacement cost-state custom-title file-history-snapshot last-prompt mode
+	permission-mode pr-link progress queue-operation system tag task-summary tools-used worktree-state`
 
 // claudeFile reads one file. It holds the message that is being streamed.
 type claudeFile struct {
 	*Stream
-	known   bool // a row of a known type has come
 	message string
 	held    []claudePart
 }
@@ -114,7 +108,7 @@ type claudePart struct {
 	index *int
 }
 
-func (f *claudeFile) row(r *record, row *claudeRow) {
+func (f *claudeFile) row(row *claudeRow) {
 	f.place(row)
 	speaks := row.Type == "user" || row.Type == "assistant"
 	isHarness := row.IsMeta || row.RowSource == "harness" || row.PromptSource == "system"
@@ -125,8 +119,7 @@ func (f *claudeFile) row(r *record, row *claudeRow) {
 		f.notUnderstood(row.Type + " without a message")
 		return
 	case row.Type == "assistant":
-		f.known = true
-		f.answer(r, row)
+		f.answer(row)
 		return
 	case speaks && row.IsCompactSummary:
 		base.Who, base.Kind = Harness, Summary
@@ -140,23 +133,18 @@ func (f *claudeFile) row(r *record, row *claudeRow) {
 		base.Who, base.Kind = Harness, Summary
 	case row.Attachment.Type == "queued_command": // a person typed it while the assistant worked
 		key, content = "queued/"+row.Timestamp.String(), row.Attachment.Prompt
-	case row.Type == "attachment" || slices.Contains(passedRows, row.Type):
-		f.known = true
-		f.report.Passed++
-		return
 	default:
-		f.unknown("row", row.Type)
+		f.passOver("row", row.Type, passedRows)
 		return
 	}
-	f.known = true
-	for _, entry := range r.parts(content) {
+	for _, entry := range f.parts(content) {
 		if entry.Kind == Result { // it does not end the message that is streamed
 			f.resultFile(row, &entry)
-			f.hold(r, base, claudePart{entry, row.UUID, nil})
+			f.hold(base, claudePart{entry, row.UUID, nil})
 			continue
 		}
 		f.flush()
-		r.pass(key, base, entry)
+		f.pass(key, base, entry)
 	}
 }
 
@@ -176,7 +164,7 @@ func (f *claudeFile) place(row *claudeRow) {
 }
 
 // answer holds the blocks of a row back until its message is complete.
-func (f *claudeFile) answer(r *record, row *claudeRow) {
+func (f *claudeFile) answer(row *claudeRow) {
 	if row.Message.ID == "" || row.Message.ID != f.message {
 		f.flush()
 	} else {
@@ -184,13 +172,13 @@ func (f *claudeFile) answer(r *record, row *claudeRow) {
 	}
 	f.message = row.Message.ID
 	base := Entry{ID: cmp.Or(row.Message.ID, row.UUID), At: row.Timestamp.Time, Who: Assistant}
-	for _, entry := range r.parts(row.Message.Content) {
-		f.hold(r, base, claudePart{entry, row.UUID, row.APIBlockIndex})
+	for _, entry := range f.parts(row.Message.Content) {
+		f.hold(base, claudePart{entry, row.UUID, row.APIBlockIndex})
 	}
 }
 
-func (f *claudeFile) hold(r *record, base Entry, part claudePart) {
-	part.Entry = r.of(base, part.Entry)
+func (f *claudeFile) hold(base Entry, part claudePart) {
+	part.Entry = f.of(base, part.Entry)
 	if part.Kind == Result {
 		f.held = append(f.held, part)
 		return
@@ -228,8 +216,8 @@ func (f *claudeFile) flush() {
 	f.held, f.message = nil, ""
 }
 
-// resultFile puts the whole text in the place of the beginning of a result whose rest stands in a file. The row has its
-// path on the machine that wrote it: only the last part counts, in tool-results beside the session.
+// resultFile puts the whole text in the place of the beginning of a result whose rest stands in a file, in tool-results
+// beside the session.
 func (f *claudeFile) resultFile(row *claudeRow, entry *Entry) {
 	var told struct{ PersistedOutputPath string }
 	_ = json.Unmarshal(row.ToolUseResult, &told) // it may be a text
@@ -238,19 +226,10 @@ func (f *claudeFile) resultFile(row *claudeRow, entry *Entry) {
 	if !strings.HasPrefix(entry.Text, "<persisted-output>") {
 		line = ""
 	}
-	place := cmp.Or(told.PersistedOutputPath, strings.TrimSpace(line))
-	if place == "" {
-		return
-	}
-	name := path.Base(strings.ReplaceAll(place, `\`, "/"))
 	dir := strings.TrimSuffix(f.file, ".jsonl")
 	if f.session.Side {
 		dir = path.Dir(path.Dir(f.file))
 	}
-	text, err := f.whole(f.store, path.Join(dir, "tool-results", name))
-	if err != nil {
-		f.notUnderstood("result in a file that is gone")
-		return
-	}
-	entry.Text = string(text)
+	place := cmp.Or(told.PersistedOutputPath, strings.TrimSpace(line))
+	entry.Text = f.besides(path.Join(dir, "tool-results"), place, entry.Text)
 }

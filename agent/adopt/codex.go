@@ -90,7 +90,7 @@ type codexFile struct {
 func readCodex(out *Stream, piece Piece) {
 	file := &codexFile{Stream: out, fallback: threadOf(piece.Path)}
 	probe := newStream(out.ctx, out.store, nil, out.options) // its report does not count
-	probe.records(piece.Path, as(func(r *record, row *codexRow) {
+	probe.records(piece.Path, as(func(row *codexRow) {
 		var item codexItem
 		_ = json.Unmarshal(row.Payload, &item) // the second reading tells
 		file.said = row.Type == "response_item" && item.Role != "" && item.Role != "developer"
@@ -105,9 +105,9 @@ func threadOf(name string) string {
 	return base[max(0, len(base)-len("01a21fb4-a7de-78e2-99ff-b65a6b37ef11")):]
 }
 
-func (f *codexFile) row(r *record, row *codexRow) {
+func (f *codexFile) row(row *codexRow) {
 	if len(row.Payload) == 0 { // the first rollouts had no payloads: the row is one
-		row.Payload, row.Type = r.raw, "response_item"
+		row.Payload, row.Type = f.raw, "response_item"
 		if f.metas == 0 {
 			row.Type = "session_meta"
 		}
@@ -115,12 +115,12 @@ func (f *codexFile) row(r *record, row *codexRow) {
 	var meta codexMeta
 	var item codexItem
 	if row.Type == "session_meta" {
-		if r.decode(row.Payload, &meta) {
+		if f.decode(row.Payload, &meta) {
 			f.meta(meta)
 		}
 		return
 	}
-	if !r.decode(row.Payload, &item) {
+	if !f.decode(row.Payload, &item) {
 		return
 	}
 	if f.metas == 0 {
@@ -130,32 +130,30 @@ func (f *codexFile) row(r *record, row *codexRow) {
 	if turn := cmp.Or(item.Told.TurnID, item.TurnID); turn != "" && turn != f.scope {
 		f.scope, f.chain = turn, turn
 	}
-	for _, entry := range f.entries(r, row, &item) {
+	for _, entry := range f.entries(row, &item) {
 		f.chain = strconv.FormatUint(f.keyOf(f.chain, entry), 36)
 		key := f.chain
 		if item.ID != "" {
 			key = cmp.Or(f.scope, f.root) + "/" + item.ID
 		}
-		r.pass(key, Entry{ID: item.ID, At: row.Timestamp.Time}, entry)
+		f.pass(key, Entry{ID: item.ID, At: row.Timestamp.Time}, entry)
 	}
 }
 
 // entries returns the entries of a row.
-func (f *codexFile) entries(r *record, row *codexRow, item *codexItem) []Entry {
+func (f *codexFile) entries(row *codexRow, item *codexItem) []Entry {
 	switch row.Type {
 	case "response_item":
-		return f.item(r, row, item)
+		return f.item(row, item)
 	case "event_msg":
-		return f.event(r, item)
+		return f.event(item)
 	case "compacted":
 		if f.summary == "" || !strings.Contains(item.Message, f.summary) {
 			return []Entry{{Who: Harness, Kind: Summary, Text: item.Message}}
 		}
 		f.report.Doubled++
-	case "turn_context", "world_state", "token_usage_record":
-		f.report.Passed++
 	default:
-		f.unknown("record", row.Type)
+		f.passOver("record", row.Type, "turn_context world_state token_usage_record")
 	}
 	return nil
 }
@@ -213,21 +211,21 @@ func (f *codexFile) rootOf(id string) string {
 	return id
 }
 
-func (f *codexFile) item(r *record, row *codexRow, item *codexItem) []Entry {
+func (f *codexFile) item(row *codexRow, item *codexItem) []Entry {
 	switch item.Type {
 	case "message", "":
-		return f.message(r, row, item)
+		return f.message(row, item)
 	case "reasoning":
-		return spoken(Assistant, Thought, append(r.parts(item.Summary), r.parts(item.Content)...))
+		return spoken(Assistant, Thought, append(f.parts(item.Summary), f.parts(item.Content)...))
 	case "image_generation_call":
-		entry := r.picture(&block{Data: item.Result})
+		entry := f.picture(&block{Data: item.Result})
 		entry.Who, entry.Kind, entry.Call, entry.Tool = Tool, Result, item.ID, "image_generation"
 		return []Entry{entry}
 	case "ghost_snapshot", "compaction", "compaction_summary", "context_compaction":
 		f.report.Passed++
 		return nil
 	}
-	return r.parts(row.Payload)
+	return f.parts(row.Payload)
 }
 
 // spoken gives entries their voice and kind.
@@ -239,16 +237,12 @@ func spoken(who Who, kind Kind, all []Entry) []Entry {
 }
 
 // message tells by the provenance of each block, or by its role, who wrote it.
-func (f *codexFile) message(r *record, row *codexRow, item *codexItem) []Entry {
+func (f *codexFile) message(row *codexRow, item *codexItem) []Entry {
 	if item.State != "" {
 		f.report.Passed++
 		return nil
 	}
-	if item.Role == "" {
-		f.notUnderstood("item without a role")
-		return nil
-	}
-	all := spoken(cmp.Or(voice(item.Role), Harness), "", r.parts(item.Content))
+	all := spoken(f.voice(item.Role), "", f.parts(item.Content))
 	for i := range all {
 		if told := item.Told.Items; all[i].Who == Person && i < len(told) {
 			if from := told[i].Provenance.Type; from != "user" && from != "" {
@@ -264,7 +258,7 @@ func (f *codexFile) message(r *record, row *codexRow, item *codexItem) []Entry {
 }
 
 // event returns what is said in events of a rollout without items. In another one it is there twice.
-func (f *codexFile) event(r *record, event *codexItem) []Entry {
+func (f *codexFile) event(event *codexItem) []Entry {
 	if event.Type == "item_completed" && event.Item != nil {
 		id := event.ID
 		*event = *event.Item
@@ -285,6 +279,6 @@ func (f *codexFile) event(r *record, event *codexItem) []Entry {
 		f.report.Doubled++
 		return nil
 	}
-	all := append(r.parts(event.Content), r.parts(event.Raw)...)
+	all := append(f.parts(event.Content), f.parts(event.Raw)...)
 	return spoken(who, kind, append(all, Entry{Text: text}))
 }

@@ -19,36 +19,44 @@ var copilotCLI = Agent{
 			id = path.Base(path.Dir(piece.Path))
 		}
 		out.open(Session{ID: id})
-		out.records(piece.Path, as(copilotRow))
+		out.records(piece.Path, as(out.copilotRow))
 	},
 }
 
 type copilotEvent struct {
 	Type      string
 	ID        string
+	AgentID   string // of a side chain
 	Timestamp moment
 	Data      struct {
 		block
+		Source        json.RawMessage // who wrote a prompt: it is no picture
 		SessionID     string
 		Context       struct{ CWD string }
 		ReasoningText string
 		ToolRequests  []block
 		Result        json.RawMessage
 		Error         json.RawMessage
+		Summary       string `json:"summaryContent"`
 	}
 }
 
-func copilotRow(r *record, event *copilotEvent) {
+func (s *Stream) copilotRow(event *copilotEvent) {
 	data := &event.Data
 	base := Entry{ID: event.ID, At: event.Timestamp.Time, Who: Assistant}
 	var all []Entry
 	switch event.Type {
 	case "session.start":
-		r.open(Session{ID: cmp.Or(data.SessionID, r.session.ID), Dir: data.Context.CWD, Began: base.At})
+		s.open(Session{ID: cmp.Or(data.SessionID, s.session.ID), Dir: data.Context.CWD, Began: base.At})
 	case "user.message":
-		base.Who, all = Person, r.parts(data.Content)
+		if event.AgentID == "" {
+			base.Who = Person
+		}
+		all = s.parts(data.Content)
+	case "session.compaction_complete":
+		all = []Entry{{Who: Harness, Kind: Summary, Text: data.Summary}}
 	case "assistant.message":
-		all = append([]Entry{{Kind: Thought, Text: data.ReasoningText}}, r.parts(data.Content)...)
+		all = append([]Entry{{Kind: Thought, Text: data.ReasoningText}}, s.parts(data.Content)...)
 		for _, call := range data.ToolRequests {
 			all = append(all, call.call())
 		}
@@ -56,15 +64,10 @@ func copilotRow(r *record, event *copilotEvent) {
 		all = []Entry{data.call()}
 	case "tool.execution_complete":
 		data.Content = first(data.Result, data.Error)
-		all = []Entry{r.result(&data.block)}
+		all = []Entry{s.result(&data.block)}
 	default:
 		kind, _, _ := strings.Cut(event.Type, ".")
-		switch kind {
-		case "session", "system", "assistant", "tool", "hook", "subagent", "skill", "permission", "abort":
-			r.report.Passed++
-		default:
-			r.unknown("event", event.Type)
-		}
+		s.passOver("event", kind, "session system assistant tool hook subagent skill permission abort model")
 	}
-	r.pass(event.ID, base, all...)
+	s.pass(event.ID, base, all...)
 }

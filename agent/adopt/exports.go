@@ -17,7 +17,7 @@ var chatGPT = Agent{
 	Name: "chatgpt", Title: "ChatGPT",
 	Hint:  "export it (Settings, Data controls), then: lethe adopt chatgpt=FILE.zip",
 	files: []pattern{{conversations, sessions}},
-	read:  func(out *Stream, piece Piece) { out.elements(piece.Path, as(gptTalk)) },
+	read:  func(out *Stream, piece Piece) { out.elements(piece.Path, as(out.gptTalk)) },
 }
 
 var claudeAI = Agent{
@@ -27,12 +27,12 @@ var claudeAI = Agent{
 		{conversations, sessions}, {`(^|/)memories\.json$`, "memories"}, {`(^|/)projects(/[^/]+)?\.json$`, "projects"},
 	},
 	read: func(out *Stream, piece Piece) {
-		read := as(claudeTalk)
+		read := as(out.claudeTalk)
 		switch piece.kind {
 		case "projects":
-			read = as(claudeProject)
+			read = as(out.claudeProject)
 		case "memories":
-			read = as(claudeMemories)
+			read = as(out.claudeMemories)
 		}
 		out.elements(piece.Path, read)
 	},
@@ -71,14 +71,14 @@ type gptMessage struct {
 	}
 }
 
-func gptTalk(r *record, c *gptConversation) {
+func (s *Stream) gptTalk(c *gptConversation) {
 	if c.Mapping == nil {
-		r.notUnderstood("conversation without a mapping")
+		s.notUnderstood("conversation without a mapping")
 		return
 	}
-	r.open(Session{ID: cmp.Or(c.ConversationID, c.ID), Title: c.Title, Began: c.CreateTime.Time})
+	s.open(Session{ID: cmp.Or(c.ConversationID, c.ID), Title: c.Title, Began: c.CreateTime.Time})
 	for _, message := range branch(c) {
-		r.gptMessage(message)
+		s.gptMessage(message)
 	}
 }
 
@@ -112,16 +112,13 @@ func branch(c *gptConversation) (all []*gptMessage) {
 	return all
 }
 
-func (r *record) gptMessage(m *gptMessage) {
-	who := voice(m.Author.Role)
+func (s *Stream) gptMessage(m *gptMessage) {
+	who := s.voice(m.Author.Role)
 	base := Entry{ID: m.ID, At: m.CreateTime.Time, Who: who, Kind: Said}
 	tool := ""
 	switch {
 	case m.Metadata.IsHidden || who == Harness:
-		r.report.Passed++
-		return
-	case who == "":
-		r.unknown("role", m.Author.Role)
+		s.report.Passed++
 		return
 	case who == Tool:
 		base.Kind, tool = Result, m.Author.Name
@@ -136,16 +133,16 @@ func (r *record) gptMessage(m *gptMessage) {
 	case "user_editable_context", "model_editable_context", "app_pairing_content":
 		base.Who = Harness
 	default:
-		r.unknown("content", m.Content.Type)
+		s.unknown("content", m.Content.Type)
 		return
 	}
 	parts := []Entry{{Text: cmp.Or(m.Content.Text, m.Content.Result)}}
 	for _, thought := range m.Content.Thoughts {
 		parts = append(parts, Entry{Text: thought.Summary}, Entry{Text: thought.Content})
 	}
-	entry := joined(append(parts, r.parts(m.Content.Parts)...))
+	entry := joined(append(parts, s.parts(m.Content.Parts)...))
 	entry.Tool = tool
-	r.pass(r.session.ID+"/"+m.ID, base, entry)
+	s.pass(s.session.ID+"/"+m.ID, base, entry)
 }
 
 // asset returns an entry with the file of the export whose name begins with the id in a pointer.
@@ -188,19 +185,15 @@ type claudeConversation struct {
 	} `json:"chat_messages"`
 }
 
-func claudeTalk(r *record, c *claudeConversation) {
+func (s *Stream) claudeTalk(c *claudeConversation) {
 	if c.Messages == nil {
-		r.notUnderstood("conversation without chat_messages")
+		s.notUnderstood("conversation without chat_messages")
 		return
 	}
-	r.open(Session{ID: c.UUID, Title: c.Name, Began: c.CreatedAt.Time})
+	s.open(Session{ID: c.UUID, Title: c.Name, Began: c.CreatedAt.Time})
 	for _, m := range c.Messages {
-		base := Entry{ID: m.UUID, At: m.CreatedAt.Time, Who: voice(m.Sender)}
-		if base.Who == "" {
-			r.unknown("sender", m.Sender)
-			continue
-		}
-		parts := r.parts(m.Content)
+		base := Entry{ID: m.UUID, At: m.CreatedAt.Time, Who: s.voice(m.Sender)}
+		parts := s.parts(m.Content)
 		hasContent := slices.ContainsFunc(parts, func(e Entry) bool { return e.Text != "" || e.Media != nil })
 		if !hasContent {
 			parts = []Entry{{Kind: Said, Text: m.Text}}
@@ -208,12 +201,12 @@ func claudeTalk(r *record, c *claudeConversation) {
 		for _, file := range m.Attachments {
 			parts = append(parts, Entry{Kind: Said, Tool: file.Name, Text: file.Content})
 		}
-		r.pass(c.UUID+"/"+m.UUID, base, parts...)
+		s.pass(c.UUID+"/"+m.UUID, base, parts...)
 	}
 }
 
 // claudeProject passes on a project's instructions and documents, as memories. No conversation names its project.
-func claudeProject(r *record, p *struct {
+func (s *Stream) claudeProject(p *struct {
 	UUID, Name, Description string
 	Prompt                  string `json:"prompt_template"`
 	CreatedAt               moment `json:"created_at"`
@@ -222,26 +215,26 @@ func claudeProject(r *record, p *struct {
 		CreatedAt         moment `json:"created_at"`
 	}
 }) {
-	r.open(Session{ID: p.UUID, Title: p.Name, Began: p.CreatedAt.Time})
+	s.open(Session{ID: p.UUID, Title: p.Name, Began: p.CreatedAt.Time})
 	base := Entry{At: p.CreatedAt.Time, Who: Person, Kind: Memory}
-	r.pass(p.UUID+"/0", base, Entry{Text: p.Description})
-	r.pass(p.UUID+"/1", base, Entry{Text: p.Prompt})
+	s.pass(p.UUID+"/0", base, Entry{Text: p.Description})
+	s.pass(p.UUID+"/1", base, Entry{Text: p.Prompt})
 	for i, doc := range p.Docs {
 		base.At = doc.CreatedAt.Time
-		r.pass(fmt.Sprintf("%s/%d", p.UUID, i+2), base, Entry{Tool: doc.Filename, Text: doc.Content})
+		s.pass(fmt.Sprintf("%s/%d", p.UUID, i+2), base, Entry{Tool: doc.Filename, Text: doc.Content})
 	}
 }
 
 // claudeMemories passes on what Claude.ai remembers of a person and of projects.
-func claudeMemories(r *record, m *struct {
+func (s *Stream) claudeMemories(m *struct {
 	Conversations string            `json:"conversations_memory"`
 	Projects      map[string]string `json:"project_memories"`
 }) {
 	base := Entry{Who: Assistant, Kind: Memory}
-	r.open(Session{ID: "memories"})
-	r.pass("memories", base, Entry{Text: m.Conversations})
+	s.open(Session{ID: "memories"})
+	s.pass("memories", base, Entry{Text: m.Conversations})
 	for _, id := range slices.Sorted(maps.Keys(m.Projects)) {
-		r.open(Session{ID: "memories/" + id})
-		r.pass(id, base, Entry{Text: m.Projects[id]})
+		s.open(Session{ID: "memories/" + id})
+		s.pass(id, base, Entry{Text: m.Projects[id]})
 	}
 }

@@ -6,24 +6,27 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 )
 
 // qwenCode reads the chats of Qwen Code (seen: 0.24.4): rows as Claude Code's around messages as Gemini's.
 var qwenCode = Agent{
 	Name: "qwen-code", Title: "Qwen Code", Roots: []string{".qwen"},
-	dirs: []string{"projects"},
+	dirs: []string{"projects", "memories"},
 	files: []pattern{
-		{`(^|/)chats/[^/]+\.jsonl$`, sessions}, {`(^|/)memory/[^/]+\.md$`, memory}, {`^QWEN\.md$`, memory},
+		{`(^|/)(chats|subagents/[^/]+)/[^/]+\.jsonl$`, sessions}, {`(^|/)memor(y|ies)/[^/]+\.md$`, memory},
+		{`^QWEN\.md$`, memory},
 	},
 	read: func(out *Stream, piece Piece) {
 		out.open(Session{ID: stem(piece.Path)})
-		out.records(piece.Path, as(readQwen))
+		out.records(piece.Path, as(out.readQwen))
 	},
 }
 
 type qwenRow struct {
 	UUID       string
 	SessionID  string
+	AgentID    string // of a side chain
 	Type       string
 	Subtype    string
 	Provenance string
@@ -35,23 +38,33 @@ type qwenRow struct {
 	} `json:"systemPayload"`
 }
 
-func readQwen(r *record, row *qwenRow) {
-	r.session.Dir = cmp.Or(r.session.Dir, row.CWD)
-	base := Entry{ID: row.UUID, At: row.Timestamp.Time, Who: voice(row.Type)}
+func (s *Stream) readQwen(row *qwenRow) {
+	s.session.Dir = cmp.Or(s.session.Dir, row.CWD)
+	if row.AgentID != "" {
+		s.session.ID, s.session.Parent, s.session.Side = row.SessionID+"/"+row.AgentID, row.SessionID, true
+	}
+	base := Entry{ID: row.UUID, At: row.Timestamp.Time, Who: s.voice(row.Type)}
 	content := row.Message.Parts
 	switch {
-	case base.Who == "":
-		r.unknown("row", row.Type)
-		return
 	case row.Subtype == "chat_compression" && len(row.Payload.History) > 0:
 		base.Kind, content = Summary, row.Payload.History[0].Parts
 	case base.Who == Harness:
-		r.report.Passed++
+		s.report.Passed++
 		return
 	case base.Who == Person && row.Provenance != "real_user" && row.Provenance != "":
 		base.Who = Harness
 	}
-	r.pass(row.UUID, base, r.parts(content)...)
+	s.pass(row.UUID, base, s.prompt(content)...)
+}
+
+// prompt returns the entries of a content. What stands in it of files that a person named is the harness's.
+func (s *Stream) prompt(content json.RawMessage) []Entry {
+	all := s.parts(content)
+	isFile := func(e Entry) bool { return strings.Contains(e.Text, "\n--- Content from referenced files ---") }
+	if i := slices.IndexFunc(all, isFile); i >= 0 {
+		spoken(Harness, "", all[i:])
+	}
+	return all
 }
 
 // geminiCLI reads the chats of Gemini CLI (seen: 0.61.0): a log of edits to a list of messages, or, in older files, the
@@ -85,8 +98,7 @@ type geminiMessage struct {
 		block
 		Result json.RawMessage
 	}
-	record *record
-	line   int
+	line int
 }
 
 // geminiFile is the list that a file leads to.
@@ -107,14 +119,14 @@ func readGemini(out *Stream, piece Piece) {
 	if out.session.ID == "" {
 		out.refuse("unknown format: no session of Gemini CLI")
 	}
-	for _, message := range file.messages {
+	for i := range file.messages {
 		if !out.refused {
-			message.tell()
+			out.tell(&file.messages[i])
 		}
 	}
 }
 
-func (f *geminiFile) row(r *record, row *geminiRow) {
+func (f *geminiFile) row(row *geminiRow) {
 	if f.session.ID == "" && row.SessionID != "" {
 		f.open(Session{ID: row.SessionID, Side: row.Kind == "subagent"})
 	}
@@ -124,21 +136,21 @@ func (f *geminiFile) row(r *record, row *geminiRow) {
 		f.size = 0
 		clear(f.places)
 	}
-	if f.size += len(r.raw); f.size > maxText {
+	if f.size += len(f.raw); f.size > maxText {
 		f.refuse(fmt.Sprintf("unknown format: a log of edits over %d MB", maxText>>20))
 		return
 	}
 	for _, raw := range messages {
 		var m geminiMessage
-		if r.decode(raw, &m) {
-			f.keep(m, r)
+		if f.decode(raw, &m) {
+			f.keep(m)
 		}
 	}
 	switch {
 	case row.RewindTo != "":
 		f.rewind(row.RewindTo)
 	case row.geminiMessage.ID != "" && row.Type != "":
-		f.keep(row.geminiMessage, r)
+		f.keep(row.geminiMessage)
 	case row.Set == nil && row.SessionID == "":
 		f.notUnderstood("row of another shape")
 	default:
@@ -147,9 +159,8 @@ func (f *geminiFile) row(r *record, row *geminiRow) {
 }
 
 // keep adds a message to the list, or puts it in the place of its earlier version.
-func (f *geminiFile) keep(m geminiMessage, r *record) {
-	r.raw = nil // the message has what it needs of it
-	m.record, m.line = r, f.line
+func (f *geminiFile) keep(m geminiMessage) {
+	m.line = f.line
 	if i, known := f.places[m.ID]; known {
 		f.messages[i] = m
 		f.report.Merged++
@@ -170,29 +181,24 @@ func (f *geminiFile) rewind(id string) {
 	f.messages = f.messages[:from]
 }
 
-func (m *geminiMessage) tell() {
-	r := m.record
-	r.line = m.line
-	base := Entry{ID: m.ID, At: m.Timestamp.Time, Who: voice(m.Type)}
-	if base.Who == "" {
-		r.unknown("message", m.Type)
-		return
-	}
-	content := r.parts(m.Content)
+func (s *Stream) tell(m *geminiMessage) {
+	s.line = m.line
+	base := Entry{ID: m.ID, At: m.Timestamp.Time, Who: s.voice(m.Type)}
+	content := s.prompt(m.Content)
 	thinks := slices.ContainsFunc(content, func(e Entry) bool { return e.Kind == Thought })
 	var all []Entry
 	for _, thought := range m.Thoughts {
 		if !thinks { // else they are in the content too
-			all = append(all, Entry{Who: Assistant, Kind: Thought, Text: thought.Subject + ": " + thought.Description})
+			all = append(all, Entry{Who: Assistant, Kind: Thought, Text: strings.TrimPrefix(thought.Subject+": "+thought.Description, ": ")})
 		}
 	}
 	all = append(all, content...)
 	for _, call := range m.ToolCalls {
 		all = append(all, call.call())
-		for _, entry := range r.parts(call.Result) {
+		for _, entry := range s.parts(call.Result) {
 			entry.Who, entry.Kind = Tool, Result
 			all = append(all, entry)
 		}
 	}
-	r.pass(r.session.ID+"/"+m.ID, base, all...)
+	s.pass(s.session.ID+"/"+m.ID, base, all...)
 }

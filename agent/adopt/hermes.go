@@ -16,17 +16,17 @@ var hermes = Agent{
 	read: func(out *Stream, piece Piece) {
 		if piece.kind == database {
 			out.sessionRows(piece.Path, "select * from sessions", "select * from messages order by session_id, id",
-				as(hermesRow))
+				as(out.hermesRow))
 			return
 		}
-		out.records(piece.Path, as(func(r *record, session *header) {
+		out.records(piece.Path, as(func(session *header) {
 			if session.ID == "" || session.Messages == nil {
-				r.notUnderstood("line that is no session with messages")
+				out.notUnderstood("line that is no session with messages")
 				return
 			}
 			out.open(session.session())
 			for _, raw := range session.Messages {
-				as(hermesRow)(&record{out, raw})
+				out.inner(raw, as(out.hermesRow))
 			}
 		}))
 	},
@@ -50,40 +50,37 @@ func isNo(column json.RawMessage) bool { return string(column) == "0" || string(
 
 // hermesRow passes on a message. A compaction copies some with their times; what was rewound is neither active nor
 // compacted.
-func hermesRow(r *record, m *hermesMessage) {
+func (s *Stream) hermesRow(m *hermesMessage) {
 	wasCompacted := len(m.Compacted) > 0 && !isNo(m.Compacted)
 	wasRewound := isNo(m.Active) && !wasCompacted
-	who := voice(m.Role)
+	who := s.voice(m.Role)
 	all := []Entry{{Who: Assistant, Kind: Thought, Text: m.Reasoning}}
 	switch {
-	case wasRewound || who == Harness || m.Role == "session_meta":
-		r.report.Passed++
-		return
-	case who == "":
-		r.unknown("role", m.Role)
+	case wasRewound || who == Harness:
+		s.report.Passed++
 		return
 	case who == Tool:
-		all = append(all, r.result(&block{CallID: m.CallID, Name: m.ToolName, Content: m.Content}))
+		all = append(all, s.result(&block{CallID: m.CallID, Name: m.ToolName, Content: m.Content}))
 	default:
-		all = append(all, r.parts(m.Content)...)
+		all = append(all, s.parts(m.Content)...)
 	}
 	var calls string // a row of the database has them as a text
 	if json.Unmarshal(m.ToolCalls, &calls) == nil {
 		m.ToolCalls = nil
 		if calls != "" {
-			r.decode([]byte(calls), &m.ToolCalls)
+			s.decode([]byte(calls), &m.ToolCalls)
 		}
 	}
-	all = append(all, r.parts(m.ToolCalls)...)
+	all = append(all, s.parts(m.ToolCalls)...)
 	base := Entry{ID: m.ID.String(), At: m.Timestamp.Time, Who: who}
 	for _, entry := range all {
 		if entry.Kind == Said && strings.HasPrefix(entry.Text, "[CONTEXT ") && isHarness(entry.Text) {
 			entry.Who, entry.Kind = Harness, Summary
 		}
-		key := r.session.ID + "/" + m.Timestamp.String() + "/" + entry.Call
+		key := s.session.ID + "/" + m.Timestamp.String() + "/" + entry.Call
 		if m.Timestamp.IsZero() {
-			key = r.session.ID + "/" + base.ID
+			key = s.session.ID + "/" + base.ID
 		}
-		r.pass(key, base, entry)
+		s.pass(key, base, entry)
 	}
 }

@@ -23,13 +23,13 @@ var openClaw = Agent{
 		}
 		isRefused := false // the session is of an unknown version
 		out.rows(piece.Path, "select * from transcript_events order by session_id, seq", as(
-			func(r *record, event *openClawEvent) {
+			func(event *openClawEvent) {
 				if event.SessionID != file.given {
 					file = &piFile{Stream: out, newest: 4, joined: true, given: event.SessionID}
 					isRefused = false
 				}
-				if text, ok := r.event(event); ok && !isRefused {
-					r.inner(text, as(file.row))
+				if text, ok := out.event(event); ok && !isRefused {
+					out.inner(text, as(file.row))
 					isRefused, out.refused = out.refused, false
 				}
 			}))
@@ -43,7 +43,7 @@ type openClawEvent struct {
 }
 
 // event returns the JSON of an event.
-func (r *record) event(event *openClawEvent) (text []byte, ok bool) {
+func (s *Stream) event(event *openClawEvent) (text []byte, ok bool) {
 	packed, err := base64.StdEncoding.DecodeString(event.Packed)
 	if err != nil || len(packed) == 0 {
 		return []byte(event.Event), true
@@ -54,7 +54,7 @@ func (r *record) event(event *openClawEvent) (text []byte, ok bool) {
 		text, err = plain.DecodeAll(packed, nil)
 	}
 	if err != nil {
-		r.notUnderstood("event that cannot be decompressed")
+		s.notUnderstood("event that cannot be decompressed")
 	}
 	return text, err == nil
 }

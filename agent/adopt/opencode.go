@@ -21,18 +21,18 @@ var openCode = Agent{
 	},
 	read: func(out *Stream, piece Piece) {
 		if piece.kind == database {
-			out.sessionRows(piece.Path, "select * from session", openCodeQuery, as(openCodeRow))
+			out.sessionRows(piece.Path, "select * from session", openCodeQuery, as(out.openCodeRow))
 			return
 		}
-		out.readFiles(piece.Path, as(func(r *record, session *header) {
+		out.readFiles(piece.Path, as(func(session *header) {
 			if session.ID == "" {
 				out.refuse("unknown format: no session of opencode")
 				return
 			}
 			out.open(session.session())
-			out.readFiles("storage/message/"+session.ID+"/*.json", as(func(_ *record, message *openCodeMessage) {
-				out.readFiles("storage/part/"+message.ID+"/*.json", as(func(r *record, part *openCodePart) {
-					r.openCodePart(message, part)
+			out.readFiles("storage/message/"+session.ID+"/*.json", as(func(message *openCodeMessage) {
+				out.readFiles("storage/part/"+message.ID+"/*.json", as(func(part *openCodePart) {
+					out.openCodePart(message, part)
 				}))
 			}))
 		}))
@@ -67,9 +67,10 @@ type openCodePart struct {
 	Mime      string
 	URL       string
 	State     struct {
-		Input  json.RawMessage
-		Output string
-		Error  string
+		Input    json.RawMessage
+		Output   string
+		Error    string
+		Metadata struct{ OutputPath string }
 	}
 }
 
@@ -78,16 +79,16 @@ const openCodeQuery = `select m.session_id, m.id, m.data as message, p.data as p
 join part p on p.message_id = m.id join session s on s.id = m.session_id
 order by s.time_created, s.id, m.time_created, m.id, p.id`
 
-func openCodeRow(r *record, row *struct{ ID, Message, Part string }) {
+func (s *Stream) openCodeRow(row *struct{ ID, Message, Part string }) {
 	message := openCodeMessage{}
-	if !r.decode([]byte(row.Message), &message) {
+	if !s.decode([]byte(row.Message), &message) {
 		return
 	}
 	message.ID = row.ID
-	r.inner([]byte(row.Part), as(func(r *record, part *openCodePart) { r.openCodePart(&message, part) }))
+	s.inner([]byte(row.Part), as(func(part *openCodePart) { s.openCodePart(&message, part) }))
 }
 
-func (r *record) openCodePart(m *openCodeMessage, part *openCodePart) {
+func (s *Stream) openCodePart(m *openCodeMessage, part *openCodePart) {
 	base := Entry{ID: m.ID, At: m.Time.Created.Time, Who: Assistant}
 	if m.Role == "user" {
 		base.Who = Person
@@ -105,21 +106,19 @@ func (r *record) openCodePart(m *openCodeMessage, part *openCodePart) {
 	case "reasoning":
 		all = []Entry{{Kind: Thought, Text: part.Text}}
 	case "tool":
-		output := cmp.Or(part.State.Output, part.State.Error)
+		output := s.besides("tool-output", part.State.Metadata.OutputPath, cmp.Or(part.State.Output, part.State.Error))
 		call := block{CallID: part.CallID, Name: part.Tool, Input: part.State.Input}
 		all = []Entry{call.call(), {Who: Tool, Kind: Result, Call: part.CallID, Tool: part.Tool, Text: output}}
 	case "file":
 		if strings.HasPrefix(part.URL, "data:") {
-			all = []Entry{r.picture(&block{MimeType: part.Mime, URL: part.URL})}
+			all = []Entry{s.picture(&block{MimeType: part.Mime, URL: part.URL})}
 		}
-	case "step-start", "step-finish", "snapshot", "patch", "agent", "compaction", "subtask", "retry":
-		r.report.Passed++
 	default:
-		r.unknown("part", part.Type)
+		s.passOver("part", part.Type, "step-start step-finish snapshot patch agent compaction subtask retry")
 	}
 	key := ""
 	if !base.At.IsZero() {
 		key = fmt.Sprintf("%s/%s", base.At, part.CallID)
 	}
-	r.pass(key, base, all...)
+	s.pass(key, base, all...)
 }

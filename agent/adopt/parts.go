@@ -45,50 +45,50 @@ type block struct {
 
 // parts returns an entry for each block of a message's content, which may be a text. A result is the tool's, a call and
 // a thought are the assistant's; else Who is empty. An entry may be empty.
-func (r *record) parts(content json.RawMessage) (all []Entry) {
+func (s *Stream) parts(content json.RawMessage) (all []Entry) {
 	content = bytes.TrimSpace(content)
 	if len(content) == 0 || string(content) == "null" {
 		return nil
 	}
 	if content[0] != '[' {
-		return []Entry{r.part(content)}
+		return []Entry{s.part(content)}
 	}
 	var blocks []json.RawMessage
 	if parse(content, &blocks) != nil {
 		return nil
 	}
 	for _, raw := range blocks {
-		all = append(all, r.part(raw))
+		all = append(all, s.part(raw))
 	}
 	return all
 }
 
-func (r *record) part(raw json.RawMessage) Entry {
+func (s *Stream) part(raw json.RawMessage) Entry {
 	if isText(raw) {
 		return Entry{Kind: Said, Text: plain(raw)}
 	}
 	var b block
 	if parse(raw, &b) != nil {
-		r.notUnderstood("block of another shape")
+		s.notUnderstood("block of another shape")
 		return Entry{}
 	}
 	switch {
 	case b.FunctionCall != nil:
 		return b.FunctionCall.call()
 	case b.FunctionResponse != nil:
-		return r.result(b.FunctionResponse)
+		return s.result(b.FunctionResponse)
 	case b.Function != nil:
 		b.Function.ID = b.ID
 		return b.Function.call()
 	case b.InlineData != nil:
-		return r.picture(b.InlineData)
+		return s.picture(b.InlineData)
 	case strings.Contains(b.Pointer, "://"):
-		return r.asset(b.Pointer)
+		return s.asset(b.Pointer)
 	case strings.HasSuffix(b.Type, "_call"):
 		b.Name = cmp.Or(b.Name, strings.TrimSuffix(b.Type, "_call"))
 		return b.call()
 	case strings.HasSuffix(b.Type, "tool_result"), strings.HasSuffix(b.Type, "_output"):
-		return r.result(&b)
+		return s.result(&b)
 	}
 	switch b.Type {
 	case "", "text", "input_text", "output_text", "summary_text", "reasoning_text", "Text", "markdown":
@@ -101,16 +101,16 @@ func (r *record) part(raw json.RawMessage) Entry {
 	case "tool_use", "toolCall", "server_tool_use", "mcp_tool_use":
 		return b.call()
 	case "image", "input_image", "image_url", "document":
-		return r.picture(cmp.Or(b.Source, &b))
+		return s.picture(cmp.Or(b.Source, &b))
 	case "redacted_thinking", "token_budget", "flag", "tool_reference":
 	default:
-		r.unknown("block", b.Type)
+		s.unknown("block", b.Type)
 	}
 	return Entry{}
 }
 
 // picture returns an entry with a picture in base64, or with its address.
-func (r *record) picture(b *block) Entry {
+func (s *Stream) picture(b *block) Entry {
 	var address struct{ URL string }
 	if parse(b.ImageURL, &address.URL) != nil {
 		_ = parse(b.ImageURL, &address) // it may be missing
@@ -131,7 +131,7 @@ func (b *block) call() Entry {
 }
 
 // result returns what a tool returned: a text, blocks, or an object with an output.
-func (r *record) result(b *block) Entry {
+func (s *Stream) result(b *block) Entry {
 	content := first(b.Content, b.Output, b.Response)
 	var object struct{ Output, Content json.RawMessage }
 	isObject := len(content) > 0 && content[0] == '{'
@@ -140,7 +140,7 @@ func (r *record) result(b *block) Entry {
 	}
 	entry := Entry{Text: plain(content)}
 	if len(content) > 0 && content[0] != '{' {
-		entry = joined(r.parts(content))
+		entry = joined(s.parts(content))
 	}
 	entry.Who, entry.Kind = Tool, Result
 	entry.Call, entry.Tool = cmp.Or(b.CallID, b.ToolCallID, b.ToolUseID, b.ID), cmp.Or(b.Name, b.ToolName)

@@ -3,6 +3,7 @@ package adopt_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func TestCopilotCLI(t *testing.T) {
 		s1 assistant said: I look.
 		s1 assistant call: {"command":"ls"}
 		s1 tool result: a b`)
-	wantUnknown(t, report, "event dream.begin ×1 at session-state/x/events.jsonl:7")
+	wantUnknown(t, report, "event dream ×1 at session-state/x/events.jsonl:7")
 }
 
 // What Copilot CLI 1.0.102 wrote: two prompts, a call and its result, each once, none of the harness's records.
@@ -97,4 +98,72 @@ func FuzzOpenCode(f *testing.F) {
 
 func FuzzCopilotCLI(f *testing.F) {
 	fuzz(f, "copilot-cli", "session-state/x/events.jsonl", `{"type":"assistant.message","data":{"content":"x","toolRequests":[{}]}}`)
+}
+
+// Qwen Code 0.24.4: a side chain lies beside the chats, with its parent's sessionId; what stands in a prompt of a file
+// that the person named is not the person's.
+func TestQwenSideChain(t *testing.T) {
+	row := func(id, kind, more, parts string) string {
+		return fmt.Sprintf(`{"uuid":%q,"sessionId":"3ca7","timestamp":"2026-11-29T14:30:28Z","type":%q%s,"message":{"parts":%s}}`,
+			id, kind, more, parts) + "\n"
+	}
+	const side = `,"agentId":"general-call_7","isSidechain":true`
+	got, report := files(t, "qwen-code", map[string]string{
+		"projects/-srv/chats/3ca7.jsonl": row("u1", "user", `,"provenance":"real_user"`, `[{"text":"@a.txt what"},`+
+			`{"text":"\n--- Content from referenced files ---"},{"text":"some\n"},{"text":"\n--- End of content ---"}]`),
+		"projects/-srv/subagents/3ca7/agent-general-call_7.jsonl": row("u2", "user", side, `[{"text":"look there"}]`) +
+			row("u3", "assistant", side, `[{"text":"I look.","thought":true},{"text":"There."}]`),
+		"memories/MEMORY.md": "Tabs.",
+	})
+	got.want(t, `
+		3ca7 person said: @a.txt what
+		3ca7 harness said: ⏎--- Content from referenced files ---
+		3ca7 harness said: some⏎
+		3ca7 harness said: ⏎--- End of content ---
+		3ca7/gen assistant said: look there
+		3ca7/gen assistant thought: I look.
+		3ca7/gen assistant said: There.
+		memories assistant memory: Tabs.`)
+	if last := got.sessions[1]; !last.Side || last.Parent != "3ca7" {
+		t.Errorf("%+v", last)
+	}
+	wantUnknown(t, report)
+}
+
+// Copilot CLI 1.0.102: what a side chain is asked is the assistant's, and a compaction's summary is a harness's.
+func TestCopilotSideChain(t *testing.T) {
+	got, report := files(t, "copilot-cli", map[string]string{"session-state/x/events.jsonl": strings.Join([]string{
+		`{"type":"session.start","data":{"sessionId":"s1"},"id":"1","timestamp":"2026-11-29T14:32:45Z"}`,
+		`{"type":"session.model_change","data":{"source":"agent","newModel":"m"},"agentId":"d40e","id":"2"}`,
+		`{"type":"user.message","data":{"content":"look there","source":"agent-bd58"},"agentId":"d40e","id":"3"}`,
+		`{"type":"model.response","data":{"kind":"response","response":{"content":"They looked."}},"id":"4"}`,
+		`{"type":"session.compaction_complete","data":{"success":true,"summaryContent":"They looked."},"id":"5"}`,
+	}, "\n")})
+	got.want(t, `
+		s1 assistant said: look there
+		s1 harness summary: They looked.`)
+	wantUnknown(t, report)
+}
+
+// opencode 1.18.33: a long result stands in a file of the store; its path is of the machine that wrote it.
+func TestOpenCodeLongResult(t *testing.T) {
+	part := `{"type":"tool","callID":"c1","tool":"bash","state":{"input":{},"output":"...output truncated...",` +
+		`"metadata":{"truncated":true,"outputPath":"/home/ada/.local/share/opencode/tool-output/tool_1"}}}`
+	store := map[string]string{
+		"storage/session/p/s1.json":  `{"id":"s1"}`,
+		"storage/message/s1/m1.json": `{"id":"m1","role":"assistant","time":{"created":1772618300000}}`,
+		"storage/part/m1/p1.json":    part,
+		"tool-output/tool_1":         "1\n2\n3\n",
+	}
+	got, report := files(t, "opencode", store)
+	got.want(t, `
+		s1 assistant call: {}
+		s1 tool result: 1⏎2⏎3⏎`)
+	wantUnknown(t, report)
+	delete(store, "tool-output/tool_1")
+	got, report = files(t, "opencode", store)
+	got.want(t, `
+		s1 assistant call: {}
+		s1 tool result: ...output truncated...`)
+	wantUnknown(t, report, "result in a file that is gone ×1 at storage/session/p/s1.json")
 }

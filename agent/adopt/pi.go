@@ -54,7 +54,7 @@ type piFile struct {
 	id     string // of the session; "" before its header
 }
 
-func (f *piFile) row(r *record, row *piRow) {
+func (f *piFile) row(row *piRow) {
 	switch {
 	case row.Type == "session":
 		f.header(row)
@@ -68,7 +68,7 @@ func (f *piFile) row(r *record, row *piRow) {
 	}
 	message := &row.Message
 	var who Who
-	all := r.parts(first(message.Content, row.Content))
+	all := f.parts(first(message.Content, row.Content))
 	kind := path.Join(row.Type, message.Role)
 	switch kind {
 	case "message/user":
@@ -80,19 +80,16 @@ func (f *piFile) row(r *record, row *piRow) {
 	case "message/branchSummary", "message/compactionSummary", "compaction", "branch_summary":
 		all = []Entry{{Who: Harness, Kind: Summary, Text: cmp.Or(row.Summary, message.Summary)}}
 	case "message/toolResult":
-		all = []Entry{f.result(r, message)}
+		all = []Entry{f.result(message)}
 	case "message/bashExecution":
 		message.Name = "bash"
-		all = []Entry{{Who: Person, Kind: Call, Tool: "bash", Text: message.Command}, f.result(r, message)}
-	case "message/system", "model_change", "thinking_level_change", "label", "session_info", "custom", "leaf":
-		f.report.Passed++ // a system message is what the program tells its model anew in each session
-		return
-	default:
-		f.unknown("entry", kind)
+		all = []Entry{{Who: Person, Kind: Call, Tool: "bash", Text: message.Command}, f.result(message)}
+	default: // a system message is what the program tells its model anew in each session
+		f.passOver("entry", kind, "message/system model_change thinking_level_change label session_info custom leaf")
 		return
 	}
 	base := Entry{ID: row.ID, At: cmp.Or(message.Timestamp, row.Timestamp).Time, Who: who}
-	r.pass(f.key(base), base, all...)
+	f.pass(f.key(base), base, all...)
 }
 
 // key returns the key of a row's entries. A fork keeps the ids and times of messages. Version 1 has no ids: each entry
@@ -125,13 +122,13 @@ var fullOutput = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 // result returns a result, with its whole text in the place of the end of a long one while the file with it is there.
 // Only the file's name counts: it must be one that pi gives, in the temporary directory.
-func (f *piFile) result(r *record, message *piMessage) Entry {
-	entry := r.result(&message.block)
+func (f *piFile) result(message *piMessage) Entry {
+	entry := f.Stream.result(&message.block)
 	file := cmp.Or(message.Details.FullOutputPath, message.FullOutputPath)
 	if file == "" {
 		return entry
 	}
-	name := path.Base(strings.ReplaceAll(file, `\`, "/"))
+	name := baseOf(file)
 	var text []byte
 	if f.options.Temp != nil && fullOutput().MatchString(name) {
 		text, _ = f.whole(f.options.Temp, name)

@@ -11,20 +11,15 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"reflect"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	fast "github.com/segmentio/encoding/json"
 )
 
-// A record is one JSON value of a file.
-type record struct {
-	*Stream
-	raw []byte
-}
-
-// A reader is called with a record, and reports whether it is JSON.
-type reader func(*record) bool
+// A reader is called with a record in raw, one JSON value of a file, and reports whether it is JSON.
+type reader func(*Stream) bool
 
 // mostBrackets is less than the depth that encoding/json bounds. The faster reader bounds none.
 const mostBrackets = 10_000
@@ -43,37 +38,31 @@ func parse(raw []byte, value any) error {
 	return err
 }
 
-// as returns a reader that calls read with each record, decoded.
-func as[T any](read func(*record, *T)) reader {
-	return func(r *record) bool {
-		value := new(T)
-		isJSON, isRead := r.into(value)
+// as returns a reader that calls read with each record, decoded. P is a pointer, so that the linker needs this once.
+func as[P any](read func(P)) reader {
+	return func(s *Stream) bool {
+		value := reflect.New(reflect.TypeFor[P]().Elem()).Interface()
+		isJSON, isRead := s.into(value)
 		if isRead {
-			read(r, value)
+			read(value.(P))
 		}
 		return isJSON
 	}
 }
 
-func (r *record) into(value any) (isJSON, isRead bool) {
-	if parse(r.raw, value) == nil {
+func (s *Stream) into(value any) (isJSON, isRead bool) {
+	if parse(s.raw, value) == nil {
 		return true, true
 	}
-	isJSON = json.Valid(r.raw)
-	return isJSON, isJSON && r.decode(r.raw, value) // which says why
+	isJSON = json.Valid(s.raw)
+	return isJSON, isJSON && s.decode(s.raw, value)
 }
 
 // decode reads JSON of the record into value. Another shape counts as not understood.
-func (r *record) decode(raw []byte, value any) bool {
+func (s *Stream) decode(raw []byte, value any) bool {
 	err := json.Unmarshal(raw, value)
-	if at, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		kind := "record of type " + at.Value
-		if at.Field != "" {
-			kind = fmt.Sprintf("record whose %s is of type %s", at.Field, at.Value)
-		}
-		r.notUnderstood(kind)
-	} else if err != nil {
-		r.notUnderstood("record of another shape")
+	if err != nil {
+		s.notUnderstood("record of another shape")
 	}
 	return err == nil
 }
@@ -150,17 +139,18 @@ func (s *Stream) recordsOf(line []byte, read reader) {
 }
 
 func (s *Stream) record(raw []byte, read reader) bool {
-	if !read(&record{s, raw}) {
-		return false
+	s.raw = raw
+	isJSON := read(s)
+	if isJSON {
+		s.report.Records++
 	}
-	s.report.Records++
-	return true
+	return isJSON
 }
 
 // inner calls read with JSON that a record has as a text.
-func (r *record) inner(text []byte, read reader) {
-	if !read(&record{r.Stream, text}) {
-		r.notUnderstood("JSON in a text that is torn")
+func (s *Stream) inner(text []byte, read reader) {
+	if s.raw = text; !read(s) {
+		s.notUnderstood("JSON in a text that is torn")
 	}
 }
 
@@ -222,6 +212,22 @@ func (s *Stream) whole(store fs.FS, name string) (data []byte, err error) {
 	})
 	return data, err
 }
+
+// besides returns the whole text of a result, which is in a file of dir if it has a place. That is a path on the machine
+// that wrote it: only its last part counts.
+func (s *Stream) besides(dir, place, text string) string {
+	if place == "" {
+		return text
+	}
+	whole, err := s.whole(s.store, path.Join(dir, baseOf(place)))
+	if err != nil {
+		s.notUnderstood("result in a file that is gone")
+		return text
+	}
+	return string(whole)
+}
+
+func baseOf(place string) string { return path.Base(strings.ReplaceAll(place, `\`, "/")) }
 
 // plainError returns an error without the path that the report names beside it.
 func plainError(err error) string {
@@ -305,8 +311,8 @@ func (h *header) session() Session {
 // other query tells more.
 func (s *Stream) sessionRows(file, sessions, messages string, read reader) {
 	known := map[string]*header{}
-	s.rows(file, sessions, as(func(_ *record, h *header) { known[h.ID] = h }))
-	s.rows(file, messages, as(func(r *record, row *struct {
+	s.rows(file, sessions, as(func(h *header) { known[h.ID] = h }))
+	s.rows(file, messages, as(func(row *struct {
 		ID string `json:"session_id"`
 	}) {
 		if row.ID != s.session.ID {
@@ -316,6 +322,6 @@ func (s *Stream) sessionRows(file, sessions, messages string, read reader) {
 			}
 			s.open(session.session())
 		}
-		read(r)
+		read(s)
 	}))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -68,6 +69,15 @@ func (s *Stream) notUnderstood(kind string) {
 // unknown counts something of a kind that is not known.
 func (s *Stream) unknown(what, kind string) {
 	s.notUnderstood(what + " " + cmp.Or(kind, "without a type"))
+}
+
+// passOver counts a record in which nobody speaks, or, if its kind is not among words, one that is not understood.
+func (s *Stream) passOver(what, kind, words string) {
+	if slices.Contains(strings.Fields(words), kind) {
+		s.report.Passed++
+		return
+	}
+	s.unknown(what, kind)
 }
 
 // sort brings the most frequent kinds to the front.

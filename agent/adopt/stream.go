@@ -28,13 +28,14 @@ type Stream struct {
 	failed  error  // of the sink or of ctx; nothing is passed on any more
 	refused bool   // the piece: nothing of it is read any more
 	file    string // the piece that is read
+	raw     []byte // the record of it
 	line    int    // in it; 0 in an export
 	session Session
 	begun   bool            // the sink knows the session
 	calls   map[uint64]bool // of the turn: its calls and their results
 	hash    *blake3.Hasher  // of keyOf: making one is dear
 
-	seen     map[uint64]bool   // keys of entries
+	seen     *Keys
 	sessions map[string]bool   // that are counted
 	assets   []string          // of ChatGPT: the files that pointers may name
 	roots    map[string]string // of Codex: the first one of a thread's forks
@@ -45,8 +46,7 @@ func newStream(ctx context.Context, store fs.FS, sink Sink, options Options) *St
 	return &Stream{
 		ctx: ctx, store: store, sink: sink, options: options, hash: blake3.New(),
 		report: &Report{Unknown: []Unknown{}},
-		seen:   map[uint64]bool{}, sessions: map[string]bool{},
-		roots: map[string]string{}, listed: map[string]bool{},
+		seen:   new(Keys), sessions: map[string]bool{}, roots: map[string]string{}, listed: map[string]bool{},
 	}
 }
 
@@ -83,10 +83,10 @@ func (s *Stream) open(session Session) {
 	s.session, s.begun, s.calls = session, false, map[uint64]bool{}
 }
 
-// put passes an entry on, unless it is empty or one with the same key and text was there. An empty key is unique.
+// put passes an entry on, unless it is empty, nobody said it, or one with the same key and text was there. An empty key is unique.
 func (s *Stream) put(key string, entry Entry) {
 	isEmpty := strings.TrimSpace(entry.Text) == "" && len(entry.Media) == 0
-	if isEmpty || s.failed != nil {
+	if isEmpty || entry.Who == "" || s.failed != nil {
 		return
 	}
 	if s.session.Side && entry.Who == Person {
@@ -97,7 +97,7 @@ func (s *Stream) put(key string, entry Entry) {
 	}
 	isKnown := entry.Key != 0 && s.options.Known != nil && s.options.Known(entry.Key)
 	isEarly := !entry.At.IsZero() && entry.At.Before(s.options.Since)
-	switch isDoubled := s.isDoubled(entry); {
+	switch isDoubled := s.isDoubled(entry, isKnown); {
 	case isKnown:
 		s.report.Known++
 		return
@@ -118,14 +118,32 @@ func (s *Stream) put(key string, entry Entry) {
 	}
 }
 
+// Keys are keys of entries: in order, and apart by their first bits. They take a third of the memory of a map.
+type Keys [1 << 10][]uint64
+
+// Has reports whether a key is there.
+func (k *Keys) Has(key uint64) bool {
+	_, known := slices.BinarySearch(k[key>>54], key)
+	return known
+}
+
+// Add adds a key, and reports whether it was there.
+func (k *Keys) Add(key uint64) (known bool) {
+	part := k[key>>54]
+	at, known := slices.BinarySearch(part, key)
+	if !known {
+		part = append(part, 0)
+		copy(part[at+1:], part[at:])
+		part[at], k[key>>54] = key, part
+	}
+	return known
+}
+
 // isDoubled reports whether an entry with the same key was there, or the turn has the call or the result already. Some
 // programs count calls anew in each turn.
-func (s *Stream) isDoubled(entry Entry) bool {
-	if entry.Key != 0 {
-		if s.seen[entry.Key] {
-			return true
-		}
-		s.seen[entry.Key] = true
+func (s *Stream) isDoubled(entry Entry, isKnown bool) bool {
+	if entry.Key != 0 && !isKnown && s.seen.Add(entry.Key) {
+		return true
 	}
 	if entry.Who == Person {
 		clear(s.calls)
@@ -178,14 +196,14 @@ func (s *Stream) keyOf(id string, entry Entry) uint64 {
 
 // pass passes on the entries of a message with the id, time and line of base, with its kind if it has one, and with its
 // voice where they have no other.
-func (r *record) pass(key string, base Entry, all ...Entry) {
+func (s *Stream) pass(key string, base Entry, all ...Entry) {
 	for _, entry := range all {
-		r.say(key, r.of(base, entry))
+		s.say(key, s.of(base, entry))
 	}
 }
 
-func (r *record) of(base, entry Entry) Entry {
-	entry.ID, entry.At, entry.Line = base.ID, base.At, cmp.Or(base.Line, r.line)
+func (s *Stream) of(base, entry Entry) Entry {
+	entry.ID, entry.At, entry.Line = base.ID, base.At, cmp.Or(base.Line, s.line)
 	entry.Who, entry.Kind = cmp.Or(entry.Who, base.Who), cmp.Or(base.Kind, entry.Kind)
 	return entry
 }
@@ -219,8 +237,8 @@ func (s *Stream) say(key string, entry Entry) {
 	}
 }
 
-// voice returns who speaks in a role, by the words of all formats, or "".
-func voice(role string) Who {
+// voice returns who speaks in a role, by the words of all formats. Entries of a role that is not understood are dropped.
+func (s *Stream) voice(role string) Who {
 	switch role {
 	case "user", "human":
 		return Person
@@ -228,9 +246,10 @@ func voice(role string) Who {
 		return Assistant
 	case "tool", "tool_result":
 		return Tool
-	case "system", "developer", "info", "error", "warning":
+	case "system", "developer", "info", "error", "warning", "session_meta":
 		return Harness
 	}
+	s.unknown("role", role)
 	return ""
 }
 

@@ -285,7 +285,7 @@ func TestTornAroundAnother(t *testing.T) {
 	}
 }
 
-// What is not understood counts once a line, however often the line has it, and is named by its type where it has no field.
+// What is not understood counts once a line, however often the line has it.
 func TestCountedByLine(t *testing.T) {
 	nested := strings.Repeat(`{"a":`, 200)
 	got, report := files(t, "claude-code", map[string]string{claudeName: strings.Join([]string{
@@ -293,9 +293,8 @@ func TestCountedByLine(t *testing.T) {
 		nested, `[1]`, `"x"`, `{"timestamp":"2026-03-04T10:00:00Z","type":["user"]}`, nested,
 	}, "\n")})
 	got.want(t, `0a1b2c3d person said: one`)
-	wantUnknown(t, report, fmt.Sprintf("torn line ×2 at %[1]s:2 %[1]s:6", claudeName), "block dream ×1 at "+claudeName+":1",
-		"record of type array ×1 at "+claudeName+":3", "record of type string ×1 at "+claudeName+":4",
-		"record whose Type is of type array ×1 at "+claudeName+":5")
+	wantUnknown(t, report, fmt.Sprintf("record of another shape ×3 at %[1]s:3 %[1]s:4 %[1]s:5", claudeName),
+		fmt.Sprintf("torn line ×2 at %[1]s:2 %[1]s:6", claudeName), "block dream ×1 at "+claudeName+":1")
 }
 
 // A FIFO would hang, a link may lead anywhere: both are left alone.
@@ -326,7 +325,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 // A format that is not known yields nothing, and says so.
 func TestUnknownFormats(t *testing.T) {
 	for agent, test := range map[string]struct{ name, text, want string }{
-		"claude-code": {claudeName, `{"kind":"speech","words":"hello"}`, "no row of Claude Code"},
+		"claude-code": {claudeName, `{"kind":"speech","words":"hello"}`, "row without a type"},
 		"codex":       {rollout(1, "1"), codexMeta("1", `,"history_mode":"tree"`) + "\n" + codexSaid("user", "x"), "history_mode tree"},
 		"pi": {"sessions/a/b.jsonl", `{"type":"session","version":4,"id":"a"}` + "\n" +
 			`{"type":"message","message":{"role":"user","content":"x"}}`, "version 4"},
@@ -335,7 +334,7 @@ func TestUnknownFormats(t *testing.T) {
 		"hermes":     {"h.jsonl", `{"role":"user","content":"x"}`, "no session with messages"},
 		"openclaw":   {"agents/main/sessions/a.jsonl", `{"type":"session","version":5,"id":"a"}`, "version 5"},
 		"gemini-cli": {"tmp/a/chats/b.jsonl", `{"speech":1}`, "no session of Gemini CLI"},
-		"qwen-code":  {"projects/a/chats/b.jsonl", `{"kind":"speech"}`, "row without a type"},
+		"qwen-code":  {"projects/a/chats/b.jsonl", `{"kind":"speech"}`, "role without a type"},
 	} {
 		got, report := files(t, agent, map[string]string{test.name: test.text})
 		if all := strings.Join(unknown(report), "\n"); len(got.entries) > 0 || !strings.Contains(all, test.want) {

@@ -228,7 +228,7 @@ func (in *intake) gist(now *original) string {
 var errNoSource = errors.New("no source")
 
 // readKeys adds the keys of an original's entries to keys.
-func readKeys(body []byte, keys map[uint64]bool) error {
+func readKeys(body []byte, keys *adopt.Keys) error {
 	at := bytes.LastIndex(body, []byte("\n"+sourceHead))
 	if at < 0 {
 		return errNoSource
@@ -246,7 +246,7 @@ func readKeys(body []byte, keys map[uint64]bool) error {
 		if err != nil {
 			return errNoSource
 		}
-		keys[key] = true
+		keys.Add(key)
 	}
 	return nil
 }

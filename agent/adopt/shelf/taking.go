@@ -81,7 +81,7 @@ func (s *Shelf) begin(ctx context.Context, source adopt.Source, options adopt.Op
 // knows has a reading pass over what was taken before. The reading sees the Shelf as it is now.
 func (s *Shelf) knows(agent string, options *adopt.Options) func() known {
 	known, files, past := s.knownOf(agent), maps.Clone(s.files), maps.Clone(s.past)
-	options.Known = func(key uint64) bool { return known().keys[key] }
+	options.Known = func(key uint64) bool { return known().keys.Has(key) }
 	options.Past = func(id string) (file, parent string) {
 		of := past[session{agent, id}]
 		return of.file, of.parent
@@ -173,7 +173,7 @@ func (q *queue) send() error {
 
 // known is what the originals of an agent have. It is read when something new is.
 type known struct {
-	keys   map[uint64]bool // of entries
+	keys   *adopt.Keys     // of entries
 	erased map[string]bool // sessions that stay away
 }
 
@@ -182,7 +182,7 @@ func (s *Shelf) knownOf(agent string) func() known {
 	if s.known[agent] == nil {
 		kept := s.kept
 		s.known[agent] = sync.OnceValue(func() known {
-			all := known{map[uint64]bool{}, map[string]bool{}}
+			all := known{new(adopt.Keys), map[string]bool{}}
 			for _, part := range kept {
 				if part.Agent != agent {
 					continue
