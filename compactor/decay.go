@@ -65,7 +65,7 @@ func (sw *swap) decaySummaries() {
 			if faded.Level != mind.Summary {
 				continue
 			}
-			if least < 0 || sw.worth(faded) < sw.worth(sw.Faded[least]) {
+			if least < 0 || sw.worth(faded, total > most) < sw.worth(sw.Faded[least], total > most) {
 				least = i
 			}
 		}
@@ -88,10 +88,10 @@ func (sw *swap) decaySummaries() {
 }
 
 // worth orders summaries: the least goes first. Relevance counts one less with each epoch, so that nothing stands for
-// ever. One that this swap has cut goes last.
-func (sw *swap) worth(r mind.Range) int {
+// ever. One that this swap has cut goes last where they do not fit: where they do, nothing of more worth goes for it.
+func (sw *swap) worth(r mind.Range, tooMuch bool) int {
 	worth := r.Relevance - (sw.epoch - r.Epoch)
-	if sw.cut[r.From] {
+	if tooMuch && sw.cut[r.From] {
 		worth += 1 << 30
 	}
 	return worth

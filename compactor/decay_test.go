@@ -258,3 +258,37 @@ func TestLongSummariesFadeInSteps(t *testing.T) {
 		}
 	}
 }
+
+// New summaries of little worth do not stand, whole or in part, while younger ones of more are bare gists: what matters
+// keeps its summary for three swaps, whatever small talk comes behind it.
+func TestSmallTalkDrivesNothingOut(t *testing.T) {
+	for _, length := range []int{4, 12, 30} { // in sentences
+		w := newWorld(t, 40_000)
+		const each = 7 // ranges a swap, of which one matters
+		for swap := range 30 {
+			n := 0
+			w.ranges(mind.Summary, each, func(r *mind.Range) {
+				r.Relevance, r.Epoch = 2+n%2, w.state.Epoch
+				if n++; n == 3 {
+					r.Relevance = 7
+				}
+				r.Text = strings.Repeat("It was said once more. ", length)
+			})
+			w.swap(nil)
+			w.budgets(t)
+			var small, bare []string
+			for _, r := range w.state.Faded {
+				age := (w.state.Next - r.From - 1) / each
+				switch {
+				case r.Relevance < 7 && r.Level == mind.Summary:
+					small = append(small, r.Name())
+				case r.Relevance == 7 && r.Level == mind.Gist && age < 4:
+					bare = append(bare, r.Name())
+				}
+			}
+			if len(small) > 0 && len(bare) > 0 {
+				t.Errorf("%d sentences, swap %d: %v are gists, and of %v summaries stand", length, swap, bare, small)
+			}
+		}
+	}
+}
