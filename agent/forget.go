@@ -39,7 +39,8 @@ type forgetter struct {
 	requested  bool             // by the agent
 	wish       string           // of a person, for the next plan alone
 	keptChunks []compactor.Fade // that earlier swaps left live
-	after      int              // tokens of the request after the last swap
+	answers    summariser.Answers
+	after      int // tokens of the request after the last swap
 	backoff    compactor.Backoff
 }
 
@@ -104,7 +105,7 @@ func (f *forgetter) plan(share float64, only ...event.Entries) (compactor.Job, b
 	job, ok := compactor.Plan(f.State, compactor.Input{
 		Settings: f.settings(), Meter: f.thinker.estimate.Tokens, Tail: f.thinker.tail(), Share: share, Only: only,
 		Segment: segment, Summarise: summarise, Kept: f.keptChunks, Wish: f.wish,
-		People: f.people(),
+		People: f.people(), Earlier: f.answers.Of(f.ID.Dir, f.State.Live), Answered: f.answers.Add,
 	})
 	f.wish = ""
 	return job, ok, nil

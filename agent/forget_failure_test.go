@@ -3,11 +3,14 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"lethe/agent/home"
+	"lethe/agent/summariser"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/mind"
@@ -144,6 +147,82 @@ func TestSummariesThatCameAreUsed(t *testing.T) {
 	}
 	if faded := w.fold(r.id).Faded; !slices.ContainsFunc(faded, func(f mind.Range) bool { return f.From == from && f.To == to }) {
 		t.Errorf("the summary of e%d..e%d was thrown away; faded: %v", from, to, faded)
+	}
+}
+
+// Summaries that came before a stop, or in vain, stand: also behind a restart none is asked for again. Where the entries
+// or what is asked have changed, it is.
+func TestSummariesOutliveARestart(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T) (w *world, r *running, made []string) {
+		late := rehearsal.Step{Task: "summarise", Skip: 2, Times: 1, Fault: rehearsal.Hang}
+		w = forgetful(t, 60_000, late, always("noted"))
+		w.conf.Forgetting.Parallel = 1
+		r = w.run(w.boot("ada", "dev"))
+		w.talk(40, 120)
+		r.settled()
+		lethetest.Must(t, home.Ask(r.id, home.WishCompact))
+		w.eventually("a third summary is asked for", func() bool { return len(w.tasks("summarise")) == 3 })
+		made = w.tasks("summarise")[:2]
+		r.stop()
+		w.has(r.id, 0, "fade")
+		return w, r, made
+	}
+	head := func(task string) string { // <task name="summarise" from="e1" to="e9">
+		_, task, _ = strings.Cut(task, "<task ")
+		head, _, _ := strings.Cut(task, ">")
+		return head
+	}
+	asked := func(w *world) (heads []string) {
+		for _, task := range w.tasks("summarise")[3:] {
+			heads = append(heads, head(task))
+		}
+		return heads
+	}
+	for _, c := range []struct {
+		name  string
+		said  int // lines before the next compaction
+		again int // of the two summaries
+		spoil func(w *world, file string, id home.Identity)
+	}{
+		{"as it was", 0, 0, func(*world, string, home.Identity) {}},
+		{"with more talk", 6, 0, func(*world, string, home.Identity) {}},
+		{"with other instructions", 0, 2, func(w *world, _ string, id home.Identity) {
+			w.write(w.own(id, "SUMMARISE.md"), "Sum it up like a sailor.")
+		}},
+		{"without the file", 0, 2, func(w *world, file string, _ home.Identity) { lethetest.Must(w, os.Remove(file)) }},
+		{"with a damaged file", 0, 2, func(w *world, file string, _ home.Identity) { w.write(file, "[{\"from\":1,\"to\":\"x\"}, null") }},
+		{"with the file of another life", 0, 2, func(w *world, file string, _ home.Identity) {
+			text, err := os.ReadFile(file)
+			lethetest.Must(w, err)
+			w.write(file, regexp.MustCompile(`"of":"....`).ReplaceAllString(string(text), `"of":"0000`))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w, r, made := begin(t)
+			c.spoil(w, w.own(r.id, summariser.AnswersFile), r.id)
+			r = w.run(r.id)
+			w.talk(c.said, 120)
+			r.compact()
+			again := 0
+			for _, task := range made {
+				if slices.Contains(asked(w), head(task)) {
+					again++
+				}
+			}
+			equal(t, "summaries that were asked for again", again, c.again)
+			for _, task := range made {
+				var from, to int
+				if _, err := fmt.Sscanf(head(task), `name="summarise" from="e%d" to="e%d"`, &from, &to); err != nil {
+					t.Fatalf("%v: %.80s", err, task)
+				}
+				if !slices.ContainsFunc(w.fold(r.id).Faded, func(f mind.Range) bool { return f.From <= from && to <= f.To }) {
+					t.Errorf("e%d..e%d has not faded", from, to)
+				}
+			}
+			r.checked()
+		})
 	}
 }
 

@@ -32,6 +32,9 @@ type Input struct {
 	// have not changed are not cut again, and not summarised again if they were;
 	// each time one is left it counts as a little less relevant.
 	Kept []Fade
+	// Earlier ones stand for the summaries of their entries. Run gives each new one to Answered, from several goroutines.
+	Earlier  []Earlier
+	Answered func(Earlier)
 	// People reports whether a person is known: words of others are not pinned. nil: everybody who signs is.
 	People func(name string) bool
 }
@@ -96,6 +99,8 @@ func Plan(state *mind.State, in Input) (job Job, ok bool) {
 	}
 	job.kept = stillValid(in.Kept, live)
 	units = slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return live[u.N] == nil })
+	again, units := job.reuse(units)
+	job.kept = append(job.kept, again...)
 	job.runs = runs(units, state.Together)
 	return job, true
 }

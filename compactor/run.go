@@ -168,7 +168,9 @@ func (w *worker) summarise(ctx context.Context, before Fade) Fade {
 	}
 	var fade Fade
 	err := w.try(ctx, Summarise, before.units, func(answer string) (err error) {
-		fade, err = w.accept(before.units, answer)
+		if fade, err = w.accept(before.units, answer); err == nil && w.in.Answered != nil {
+			w.in.Answered(Earlier{From: fade.From, To: fade.To, Of: w.about(fade.units), Topics: fade.topics, Text: answer})
+		}
 		return err
 	})
 	w.mu.Lock()

@@ -138,7 +138,7 @@ func (l *Lives) Forget(ctx context.Context, id home.Identity, store *blobs.Store
 
 // copies are the files that repeat a life, and LIFE behind them.
 var copies = []string{
-	"recall.db*", home.ContextFile, "status.json", "live.*", "*.torn-*", "*.here", "triggers/*", "jobs/*/*",
+	"recall.db*", home.ContextFile, "status.json", "summaries.json", "live.*", "*.torn-*", "*.here", "triggers/*", "jobs/*/*",
 	"MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", "hired.toml", "rest.toml", workspaceFile,
 	"LIFE.md", "LIFE.erased",
 }

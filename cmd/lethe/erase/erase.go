@@ -300,7 +300,7 @@ var treatments = []struct {
 	{lazily(`^self/SOUL\.md$`), soul, raw},
 	{lazily(`^self/LIFE\.md$`), Erased, log},
 	{lazily(`^self/context\.md$`), anew, mine},
-	{lazily(`^self/(status\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
+	{lazily(`^self/((status|summaries)\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
 	{lazily(`^self/(workspace|sandbox|gate)/`), mayGo, raw},
 	{lazily(`^self/wishes/`), Removed, wish},
 	{lazily(`^self/.*\.json$`), Erased, state},
