@@ -132,9 +132,7 @@ func (f *geminiFile) row(row *geminiRow) {
 	}
 	messages := row.Messages
 	if row.Set != nil && row.Set.Messages != nil {
-		f.messages, messages = nil, row.Set.Messages
-		f.size = 0
-		clear(f.places)
+		f.size, messages = 0, row.Set.Messages
 	}
 	if f.size += len(f.raw); f.size > maxText {
 		f.refuse(fmt.Sprintf("unknown format: a log of edits over %d MB", maxText>>20))

@@ -103,6 +103,7 @@ func (s *Settings) Check() error {
 			"share has no url: it names the store that standby, plain and to are about")
 	}
 	f.unless(shared.Workspace == nil || *shared.Workspace >= 0, "share.workspace is in megabytes, 0 or more")
+	f.unless(shared.PutUSD == nil || *shared.PutUSD >= 0, "share.put_usd is in dollars, 0 or more")
 	f.unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	s.checkTools(&f)
 	f.unless(s.Web.Check() == nil, "%w", s.Web.Check())

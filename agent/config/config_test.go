@@ -192,6 +192,7 @@ func TestTableOfABridge(t *testing.T) {
 func TestShare(t *testing.T) {
 	for text, want := range map[string]string{
 		"standby = true": "share has no url", "to = [\"age1x\"]": "share has no url", "plain = true": "share has no url",
+		"url = \"file:///x\"\nput_usd = -1": "share.put_usd", "url = \"file:///x\"\nput_usd = 0": "",
 		"url = \"file:///x\"\nworkspace = -1": "share.workspace", "url = \"file:///x\"\nworkspace = 0\nstandby = true": "",
 	} {
 		_, err := parse("[share]\n" + text)

@@ -16,12 +16,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/share"
 	"lethe/agent/share/lives"
@@ -41,6 +43,22 @@ type Config struct {
 	To        []string `toml:"to"`        // age recipients who can read the store, beside share.key
 	Standby   bool     `toml:"standby"`   // take the lives of a host that is silent
 	Workspace *int64   `toml:"workspace"` // megabytes that are stored of each; 64 unless said
+	PutUSD    *float64 `toml:"put_usd"`   // for a thousand writes
+}
+
+// bucketPut is what a thousand writes to a bucket cost, in dollars, unless config.toml says otherwise.
+const bucketPut = 0.005
+
+// Writes returns what so many writes to the store cost.
+func (c Config) Writes(n int64) budget.USD {
+	dollars := 0.0
+	if strings.HasPrefix(c.URL, "s3") {
+		dollars = bucketPut
+	}
+	if c.PutUSD != nil {
+		dollars = *c.PutUSD
+	}
+	return budget.Ceil(dollars * float64(n) / 1000)
 }
 
 // Cluster is the hosts of a home, as this host sees them.

@@ -157,7 +157,9 @@ func (into *target) tell(sources []adopt.Source, laid *shelf.Shelf) {
 		return
 	}
 	if size := laid.Size(sources); size > 0 {
-		into.Note("at most %s are uploaded for the other hosts, in some %d requests", console.Megabytes(size), size/(256<<10)+4)
+		requests := size/(256<<10) + 4
+		into.Note("at most %s are uploaded for the other hosts, in some %d requests, for %s USD", console.Megabytes(size),
+			requests, into.Settings.Share.Writes(requests))
 	}
 }
 
