@@ -18,6 +18,7 @@ type collected struct {
 	sessions []adopt.Session
 	entries  []adopt.Entry
 	lines    []string // "session who kind: text", the text on one line and cut
+	whole    []string // "session who kind text", quoted
 }
 
 func (c *collected) Session(s adopt.Session) error {
@@ -37,6 +38,7 @@ func (c *collected) Entry(e adopt.Entry) error {
 		text += fmt.Sprintf("[%s %d]", media.Type, len(media.Data))
 	}
 	id := c.sessions[len(c.sessions)-1].ID
+	c.whole = append(c.whole, fmt.Sprintf("%s %s %s %q", id, e.Who, e.Kind, e.Text))
 	c.lines = append(c.lines, fmt.Sprintf("%.8s %s %s: %s", id, e.Who, e.Kind, text))
 	return nil
 }

@@ -125,7 +125,7 @@ func (f *claudeFile) row(row *claudeRow) {
 		base.Who, base.Kind = Harness, Summary
 	case speaks && isHarness:
 		base.Who = Harness
-	case speaks && row.IsSidechain:
+	case speaks && row.IsSidechain && row.AgentID == "":
 		base.Who = Assistant // the parent's
 	case speaks:
 	case row.Type == "summary":

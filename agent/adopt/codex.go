@@ -93,7 +93,8 @@ func readCodex(out *Stream, piece Piece) {
 	probe.records(piece.Path, as(func(row *codexRow) {
 		var item codexItem
 		_ = json.Unmarshal(row.Payload, &item) // the second reading tells
-		file.said = row.Type == "response_item" && item.Role != "" && item.Role != "developer"
+		isSaid := row.Type == "response_item" && item.Role != "" && item.Role != "developer"
+		file.said = file.said || isSaid // an event may be glued to it
 		probe.refused = file.said
 	}))
 	out.records(piece.Path, as(file.row))

@@ -89,8 +89,11 @@ func (s *Stream) put(key string, entry Entry) {
 	if isEmpty || entry.Who == "" || s.failed != nil {
 		return
 	}
-	if s.session.Side && entry.Who == Person {
-		entry.Who = Assistant // the parent's
+	if entry.Who == Person {
+		clear(s.calls)
+		if s.session.Side {
+			entry.Who = Assistant // the parent's
+		}
 	}
 	if key != "" {
 		entry.Key = s.keyOf(key, entry)
@@ -144,9 +147,6 @@ func (k *Keys) Add(key uint64) (known bool) {
 func (s *Stream) isDoubled(entry Entry, isKnown bool) bool {
 	if entry.Key != 0 && !isKnown && s.seen.Add(entry.Key) {
 		return true
-	}
-	if entry.Who == Person {
-		clear(s.calls)
 	}
 	if entry.Call == "" {
 		return false
