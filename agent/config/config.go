@@ -87,6 +87,8 @@ type Settings struct {
 	Tools struct {
 		Bash        string        `toml:"bash" one:"off sandbox trusted"`
 		BashTimeout time.Duration `toml:"bash_timeout"`
+		Shell       []string      `toml:"shell"` // runs commands elsewhere; empty: here
+		Untried     bool          `toml:"shell_untried"`
 		Workspace   string        `toml:"workspace"`
 		Roots       []string      `toml:"roots"`
 		Only        []string      `toml:"only"` // names of the tools that identities have; empty: all

@@ -16,6 +16,7 @@ import (
 	"lethe/agent/tools"
 	"lethe/agent/tools/catalogue"
 	"lethe/chat"
+	"lethe/internal/sandbox"
 	"lethe/mind"
 	"lethe/mind/audience"
 )
@@ -120,9 +121,13 @@ func (h *Host) settingsOf(id home.Identity) (config.Settings, error) {
 	settings.Tools.Workspace = cmp.Or(h.options.Workspace, settings.Tools.Workspace)
 	isHeard, err := h.isHeardByOthers(id)
 	if err != nil || !isHeard {
-		return settings, err
+		untried := len(settings.Tools.Shell) == 0 || settings.Tools.Untried || id.IsChild()
+		if err != nil || untried {
+			return settings, err
+		}
+		return settings, sandbox.Try(settings.Tools.Shell, settings.Workspace(id.Dir))
 	}
-	settings.Tools.Workspace, settings.Tools.Roots = "", nil
+	settings.Tools.Workspace, settings.Tools.Roots, settings.Tools.Shell = "", nil, nil
 	if settings.Tools.Bash == tools.BashTrusted {
 		settings.Tools.Bash = tools.BashSandbox
 	}
@@ -157,7 +162,7 @@ func (h *Host) calling(id home.Identity, settings config.Settings) agent.Calling
 				return err != nil || isHeard
 			},
 			Offline: settings.Tools.Network == config.NetworkNone, Transcribe: settings.Media.Transcribe,
-			BashTimeout: settings.Tools.BashTimeout, Secrets: h.options.Secrets, Ask: ask,
+			Shell: settings.Tools.Shell, BashTimeout: settings.Tools.BashTimeout, Secrets: h.options.Secrets, Ask: ask,
 			Web: settings.Web, Others: others,
 			Read: shelf.Dirs,
 		}.Narrowed(settings.Tools.Only),

@@ -27,7 +27,11 @@ func (s *Set) bashTool() Tool {
 		"{{works}}", map[bool]string{false: "works", true: "is cut off"}[s.Offline],
 		"{{offline}}", map[bool]string{true: ", and the network is cut off"}[s.Offline],
 	)
-	t.Description = fill.Replace(t.Description + "\n\n" + describe("bash_"+s.Bash))
+	where := s.Bash
+	if len(s.Shell) > 0 {
+		where = "elsewhere"
+	}
+	t.Description = fill.Replace(t.Description + "\n\n" + describe("bash_"+where))
 	t.Schema = json.RawMessage(fill.Replace(string(t.Schema)))
 	return t
 }

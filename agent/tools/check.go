@@ -79,7 +79,11 @@ func (s *Set) fed(
 		return "", "an error: " + err.Error(), false, false
 	}
 	defer os.Remove(path)
-	return s.aside(ctx, name, "exec <\"$TMPDIR/"+name+"\"\n"+line, checkDir, timeout, bound)
+	command := s.command("exec <\"$TMPDIR/"+name+"\"\n"+line, checkDir)
+	if command.Through != nil {
+		command.Line, command.Fed = line, string(input)
+	}
+	return s.aside(ctx, name, command, timeout, bound)
 }
 
 // RunTrigger runs the command of a trigger as BASH would, for at most a minute, beside the calls. It
@@ -89,7 +93,7 @@ func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, fa
 	if s.Bash == BashOff {
 		return "", "BASH is off"
 	}
-	printed, last, _, good := s.aside(ctx, name, command, privateDir, runTime, runBytes)
+	printed, last, _, good := s.aside(ctx, name, s.command(command, privateDir), runTime, runBytes)
 	switch {
 	case good, printed == "" && strings.HasPrefix(last, "exit "): // as test and grep say no
 		return printed, ""
@@ -99,15 +103,15 @@ func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, fa
 	return printed + "\n[" + last + "]", ""
 }
 
-// aside runs a command that no call waits for, with its HOME and TMPDIR in private. It returns its output and its last
+// aside runs a command that no call waits for. It returns its output and its last
 // line as a result of BASH has them, whether it was run to an end or its timeout, and whether it did well.
 func (s *Set) aside(
-	ctx context.Context, name, line, private string, timeout time.Duration, bound int64,
+	ctx context.Context, name string, command sandbox.Command, timeout time.Duration, bound int64,
 ) (printed, last string, ran, good bool) {
 	limit, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	out := s.spool(spoolName(name), bound, cancel)
-	end, err := sandbox.Run(limit, s.command(line, private), out)
+	end, err := sandbox.Run(limit, command, out)
 	out.close("")
 	last, good = exitLine(end, err, context.Cause(limit), timeout, 0)
 	cameToAnEnd := err == nil || errors.Is(err, sandbox.ErrStuck)

@@ -37,7 +37,9 @@ type Config struct {
 	Secrets []string
 	// Bash is BashOff, BashSandbox (the default) or BashTrusted.
 	Bash string
-	// Confined reports, before each command, whether a trusted one is confined all the same; nil: it is not.
+	// Shell is sandbox.Command.Through of commands; nil: they run here.
+	Shell []string
+	// Confined reports, before each command, whether a trusted one is confined, and runs here, all the same; nil: it is not.
 	Confined func() bool
 	// BashTimeout is for commands that name no timeout. Default 1 h, at most 24 h.
 	BashTimeout time.Duration
@@ -144,11 +146,15 @@ func (c Config) complete() (Config, error) {
 // command is a line for the shell with what it may do. private, in the directory of the
 // identity, holds its HOME and TMPDIR.
 func (s *Set) command(line, private string) sandbox.Command {
-	isFree := s.Bash == BashTrusted && (s.Confined == nil || !s.Confined())
+	mayLeave := s.Confined == nil || !s.Confined()
+	isFree := s.Bash == BashTrusted && mayLeave
 	command := sandbox.Command{
 		Line: line, Dir: s.Workspace, Private: filepath.Join(s.AgentDir, private), Confine: !isFree,
 		Offline: s.Offline, Write: s.roots, Read: s.Read,
 		Hide: append([]string{s.Home, s.AgentDir}, s.Secrets...),
+	}
+	if mayLeave {
+		command.Through = s.Shell
 	}
 	if s.Files != nil {
 		command.Confine, command.Exact = true, true

@@ -131,7 +131,7 @@ func New(c Config) (*Set, error) {
 		jobs: &jobs{dir: c.AgentDir, atEnd: c.JobEnded, all: map[int]*command{}},
 	}
 	s.tools = append(s.roomTools(), s.fileTools()...)
-	refused := c.Bash == BashSandbox && sandbox.Available() != nil // BASH is offered, and no command runs
+	refused := c.Bash == BashSandbox && len(c.Shell) == 0 && sandbox.Available() != nil // BASH is offered, and no command runs
 	withoutBash := c.Bash == BashOff || refused
 	if withoutBash || c.Only != nil { // Only leaves them in or out
 		s.tools = append(s.tools, runTool("GLOB", s.glob), runTool("GREP", s.grep))

@@ -50,13 +50,11 @@ func init() {
 	}
 }
 
-// Run runs command until it ends or ctx does, with its output going to out. When it
-// returns, everything that the command started is dead, unless the error is
-// ErrStuck. A command that cannot be started is an Outcome, not an error.
+// run is Run here.
 //
 // To confine it by Landlock, the kernel needs its ABI 3 (Linux 6.2); since 6.12 it
 // also keeps commands from signalling other processes.
-func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
+func run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
 	job, err := command.order()
 	if err != nil {
 		return Outcome{Failed: err.Error()}, nil

@@ -32,9 +32,8 @@ func Confiner() (string, error) {
 	return "", errors.New("commands can only be confined on Linux and macOS, so they are refused. " + wayOut)
 }
 
-// Run runs command in a process group of its own, with its output going to out, until it ends or ctx does. A process
-// that leaves this group outlives the command here.
-func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
+// run is Run in a process group of its own. A process that leaves this group outlives the command here.
+func run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
 	job, err := command.order()
 	if err != nil {
 		return Outcome{Failed: err.Error()}, nil

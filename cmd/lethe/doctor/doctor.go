@@ -203,6 +203,12 @@ func (x Exam) home(dir string) {
 			x.modes(path)
 		}
 	}
+	for _, id := range all {
+		if through := x.Settings.Tools.Shell; len(through) > 0 && !id.IsChild() {
+			dir := x.Settings.Workspace(id.Dir)
+			x.check(sandbox.Try(through, dir), "shell", x.edit(), "%s has %s, and nothing killed goes on there", through[0], dir)
+		}
+	}
 	x.git(dir)
 	x.privateChats(dir)
 	if name := x.Settings.DefaultIdentity; name != "" && len(all) > 0 { // otherwise the first run boots it
