@@ -267,7 +267,7 @@ func (t *Team) supervise(ctx context.Context, id home.Identity) error {
 		if isFinal || hasEnded {
 			return err
 		}
-		if errors.As(err, new(*home.ElsewhereError)) {
+		if home.IsElsewhere(err) {
 			log.Warn("it has stopped here", "error", err)
 			return err
 		}

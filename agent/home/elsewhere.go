@@ -1,6 +1,7 @@
 package home
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,9 @@ type ElsewhereError struct {
 	Host     string // of this home; "" for another home
 	Mirror   bool
 }
+
+// IsElsewhere reports whether an error wraps an *ElsewhereError.
+func IsElsewhere(err error) bool { return errors.As(err, new(*ElsewhereError)) }
 
 func (e *ElsewhereError) Error() string {
 	switch {

@@ -298,7 +298,7 @@ func (c *Copies) look(ctx context.Context, life *kept) {
 func (c *Copies) settle(ctx context.Context, life *kept) {
 	elsewhere := &home.ElsewhereError{Identity: life.Identity, Host: life.at.Label}
 	said, silent, err := c.from.Last(ctx, life.at.ID)
-	isAway := errors.Is(err, share.ErrAway) || errors.Is(life.failed, share.ErrAway)
+	isAway := share.IsAway(err) || share.IsAway(life.failed)
 	switch {
 	case ctx.Err() != nil, isAway: // nothing is known
 	case life.failed != nil:

@@ -257,7 +257,7 @@ func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 				rooms = nil
 			}
 			err := h.supervise(ctx, []home.Identity{id}, rooms)
-			moved := errors.As(err, new(*home.ElsewhereError))
+			moved := home.IsElsewhere(err)
 			failed := err != nil && !moved
 			if failed && ctx.Err() == nil {
 				h.log.Error("an identity of this host has stopped", "identity", id.Name, "error", err)

@@ -32,14 +32,11 @@ type Store interface {
 	// Newest returns the highest number, 0 for an empty stream. It sees each Create that has returned. It returns no
 	// lower number than after, which the caller knows to be there.
 	Newest(ctx context.Context, stream string, after int) (int, error)
-	// Last returns nil if text n is there, and n+1 is not: ErrTaken if that one is, and ErrMissing if neither is. It asks
-	// for less than Newest, which alone finds texts behind forgotten ones.
-	Last(ctx context.Context, stream string, n int) error
 	// Numbers lists the numbers of a stream, in no order. It reads no text.
 	Numbers(ctx context.Context, stream string) ([]int, error)
 	// Watch signals "look": at once, and when one of the streams may have become longer. Signals coalesce, and some are
-	// false. Where the store does not tell, Newest is asked each 2 s while there is news, and at least each 30 s. The
-	// channel stays open when ctx ends.
+	// false. Where the store does not tell, it is asked each 2 s while there is news, and at least each 10 s. The channel
+	// stays open when ctx ends.
 	Watch(ctx context.Context, streams ...string) <-chan struct{}
 	// Delete forgets numbers up to one, never the newest. In a bucket and a directory a host that knows nothing can
 	// create such a number again: callers read it from the pack that holds it, and keep the first text of each holder,
@@ -74,6 +71,15 @@ const (
 	ErrMissing known = "no such text"
 	ErrDamaged known = "the text is not as long as it was" // other damage is for callers to find
 )
+
+// IsTaken reports whether an error says ErrTaken.
+func IsTaken(err error) bool { return errors.Is(err, ErrTaken) }
+
+// IsMissing reports whether an error says ErrMissing.
+func IsMissing(err error) bool { return errors.Is(err, ErrMissing) }
+
+// IsAway reports whether an error says ErrAway.
+func IsAway(err error) bool { return errors.Is(err, ErrAway) }
 
 // Open returns the store at a URL; whether it is there shows at the first call. A call tries for the time patience, 15
 // s if it is 0.

@@ -181,22 +181,6 @@ func (s *store) Newest(ctx context.Context, stream string, after int) (n int, er
 	return n, err
 }
 
-func (s *store) Last(ctx context.Context, stream string, n int) error {
-	if err := check(stream, n+1); err != nil {
-		return err
-	}
-	return s.insist(ctx, "find the last of "+stream, func(ctx context.Context) error {
-		_, err := s.get(ctx, stream, n+1)
-		if err == nil {
-			return ErrTaken
-		}
-		if err == ErrMissing {
-			_, err = s.get(ctx, stream, n)
-		}
-		return err
-	})
-}
-
 func (s *store) Numbers(ctx context.Context, stream string) (all []int, err error) {
 	if err := check(stream, 1); err != nil {
 		return nil, err
@@ -220,21 +204,32 @@ func (s *store) Watch(ctx context.Context, streams ...string) <-chan struct{} {
 	return look
 }
 
-// look asks for the newest of streams until ctx ends, less often the longer there is no news.
+// look asks for the next text of streams until ctx ends, less often the longer there is no news. It lists at first, and
+// now and then: that text may be in a pack already.
 func (s *store) look(ctx context.Context, signal func(), streams []string) {
+	calm := 10 * time.Second
 	if s.watch != nil {
 		s.watch(ctx, signal, streams)
+		calm *= 3
 	}
 	signal()
 	seen, news := map[string]int{}, time.Now()
-	for {
+	for k := 0; ; k++ {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(2*time.Second, min(30*time.Second, time.Since(news)/10))):
+		case <-time.After(max(2*time.Second, min(calm, time.Since(news)/10))):
 		}
 		for _, stream := range streams {
-			if n, err := s.Newest(ctx, stream, 0); err == nil && n != seen[stream] {
+			n := seen[stream]
+			if n == 0 || k%100 == 0 {
+				newest, _ := s.Newest(ctx, stream, n)
+				n = max(n, newest)
+			}
+			for _, err := s.Get(ctx, stream, n+1); err == nil; _, err = s.Get(ctx, stream, n+1) {
+				n++
+			}
+			if n > seen[stream] {
 				seen[stream], news = n, time.Now()
 				signal()
 			}

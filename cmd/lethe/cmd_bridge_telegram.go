@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +85,7 @@ func runUntilLost(ctx context.Context, conf telegram.Config, lost <-chan error) 
 		}
 	}()
 	err := telegram.Run(ctx, conf)
-	if cause := context.Cause(ctx); errors.As(cause, new(*home.ElsewhereError)) {
+	if cause := context.Cause(ctx); home.IsElsewhere(cause) {
 		return cause
 	}
 	return err

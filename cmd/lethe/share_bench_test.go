@@ -27,6 +27,8 @@ import (
 
 var restSize = flag.Int("rest", 10000, "how many identities BenchmarkHostsAtRest has")
 
+var restTime = flag.Duration("resttime", 6*time.Minute, "how long BenchmarkSharedRequests rests")
+
 // plainEngines are engines without faults.
 var plainEngines = map[string]func(b *testing.B) func(host int) string{
 	"directory": func(b *testing.B) func(int) string {
@@ -213,7 +215,7 @@ func BenchmarkSharedRequests(b *testing.B) {
 	url := gateway.URL("home", faults.HTTP(b, gateway.Address))
 	x := newTrial(b, &engine{name: "bucket", url: func(int) string { return url }}, 3, 10, 2)
 	x.boot()
-	first, rest := x.sites[0], 6*time.Minute
+	first, rest := x.sites[0], *restTime
 	for b.Loop() {
 		first.start()
 		x.ask(x.names[:1], first, time.Now())

@@ -53,19 +53,24 @@ func (b *Bridge) book() streams.Book {
 	}
 }
 
-// Begin brings the files of the bridge up to date, and has this host have it. The error is a *home.ElsewhereError where
-// another host has it and is there.
+// Begin brings the files of the bridge up to date, and has this host have it. It waits while another host has it and is
+// there. The error is a *home.ElsewhereError if the program ends before.
 func (b *Bridge) Begin() error {
 	if err := b.connect(); err != nil {
 		return err
 	}
-	holder, err := b.holder()
-	if err != nil {
-		return err
-	}
-	isFree := holder.ID == "" || holder.ID == b.Host.ID
-	if !isFree && !b.leases.silent(b.untilEnd(), holder.ID) {
-		return b.elsewhere(holder.Label)
+	for silent := b.Host.ID; ; { // another host may be as patient as this one
+		holder, err := b.holder()
+		if err != nil {
+			return err
+		}
+		if holder.ID == "" || holder.ID == b.Host.ID || holder.ID == silent {
+			break
+		}
+		if !b.silent(b.untilEnd(), holder.ID, true) {
+			return b.elsewhere(holder.Label)
+		}
+		silent = holder.ID
 	}
 	return b.alone(func() error {
 		err := b.pull(b.apply)
@@ -156,7 +161,7 @@ func (b *Bridge) Change(do func() ([]byte, error)) error {
 				return err
 			}
 			err = b.changePeople(list)
-			if !errors.Is(err, share.ErrTaken) {
+			if !share.IsTaken(err) {
 				return err
 			}
 		}
@@ -177,7 +182,7 @@ func (b *Bridge) changePeople(list []byte) error {
 	if err == nil {
 		err = b.pull(b.apply)
 	}
-	if errors.Is(err, share.ErrAway) {
+	if share.IsAway(err) {
 		err = fmt.Errorf("it is not known whether other hosts were told; repeat the command: %w", err)
 	}
 	return err
@@ -290,7 +295,7 @@ func (b *Bridge) writeAll() error {
 	var all [][]byte
 	for _, name := range slices.Concat(peers, []string{"inbox.jsonl"}, others) {
 		data, err := os.ReadFile(filepath.Join(b.dir(), name))
-		if errors.Is(err, fs.ErrNotExist) {
+		if os.IsNotExist(err) {
 			continue
 		}
 		if err != nil {
@@ -327,7 +332,7 @@ func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
 		return err
 	}
 	err = b.book().Push(b.untilEnd(), text, whole)
-	if errors.Is(err, share.ErrTaken) {
+	if share.IsTaken(err) {
 		b.changed = false
 		if err := b.pull(b.ours); err != nil {
 			return err
@@ -337,7 +342,7 @@ func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
 		}
 		err = b.book().Push(b.untilEnd(), text, whole)
 	}
-	if errors.Is(err, share.ErrTaken) {
+	if share.IsTaken(err) {
 		return b.lost("another host")
 	}
 	if err == nil {

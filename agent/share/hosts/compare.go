@@ -15,7 +15,7 @@ import (
 )
 
 // compareEvery is the mean time between two listings of what the store has of a life.
-var compareEvery = time.Hour
+var compareEvery = 6 * time.Hour
 
 func untilNext() time.Duration { return compareEvery/2 + rand.N(compareEvery) }
 
@@ -76,7 +76,7 @@ func (s *Cluster) mends(stream string, mend func(isDamaged bool) error) error {
 
 // compareOften compares the store with a life that runs here, now and then, until ctx ends. It begins at once where faults are known.
 func (s *Cluster) compareOften(ctx context.Context, c *lives.Tenure) {
-	for wait := s.untilFirst(); pause(ctx, wait); wait = untilNext() {
+	for wait := s.untilFirst(); pause(ctx, wait, nil); wait = untilNext() {
 		err := s.mends(lives.Stream(c.Self()), func(isDamaged bool) error { return c.Compare(ctx, isDamaged) })
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("the store was not compared with a life", "self", c.Self(), "error", err)
@@ -86,12 +86,12 @@ func (s *Cluster) compareOften(ctx context.Context, c *lives.Tenure) {
 
 // compareIdle compares the store with the rooms, and with lives of this host that do not run, as compareOften does.
 func (s *Cluster) compareIdle(ctx context.Context) {
-	for wait := s.untilFirst(); pause(ctx, wait); wait = untilNext() {
+	for wait := s.untilFirst(); pause(ctx, wait, nil); wait = untilNext() {
 		err := s.mends(rooms.Stream, func(isDamaged bool) error { return s.rooms.Compare(ctx, isDamaged) })
 		all, lerr := s.Lives()
 		err = errors.Join(err, lerr)
 		for _, life := range all {
-			id := s.home.Identity(life.Self, life.Name)
+			id := s.id(life)
 			if life.Host.ID == s.Host.ID && !runs(id) {
 				err = errors.Join(err, s.mends(lives.Stream(life.Self), func(isDamaged bool) error {
 					return s.compareOne(ctx, id, isDamaged)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -27,9 +26,16 @@ var ErrDrained = errors.New("this host was drained: its identities have stopped,
 type asked struct {
 	Came   string    `json:"came,omitempty"`   // a host that is new
 	Drain  string    `json:"drain,omitempty"`  // a host that is to leave its lives to others
+	Left   string    `json:"left,omitempty"`   // a host that has left them
 	Reread string    `json:"reread,omitempty"` // Self of a life after an erasure
 	From   string    `json:"from,omitempty"`   // the host that asks
 	At     time.Time `json:"at"`
+}
+
+// ask adds a line to askedRoom.
+func (s *Cluster) ask(ctx context.Context, what asked) error {
+	what.At = time.Now().UTC()
+	return s.tell(ctx, askedRoom, what)
 }
 
 // asked returns the lines of askedRoom from an offset on, and the offset behind them. An offset that is not in the room
@@ -87,7 +93,7 @@ func (s *Cluster) Drain(ctx context.Context, who string) error {
 	case 0:
 		return fmt.Errorf("drain %s: %w; the hosts are: %s", who, home.ErrNotFound, strings.Join(names, ", "))
 	case 1:
-		return s.tell(ctx, askedRoom, asked{Drain: ids[0], At: time.Now().UTC()})
+		return s.ask(ctx, asked{Drain: ids[0]})
 	}
 	return fmt.Errorf("drain %s: several hosts have that name: give the number of one: %s", who, strings.Join(ids, ", "))
 }
@@ -99,8 +105,16 @@ func (s *Cluster) drained() error {
 		return err
 	}
 	asksUs := func(a asked) bool { return a.Drain == s.Host.ID }
-	if looked := s.drains >= 0; looked && slices.ContainsFunc(said, asksUs) {
+	isNews := func(a asked) bool { return a.Left != "" || a.Came != "" && a.Came != s.Host.ID }
+	looked := s.drains >= 0
+	switch {
+	case looked && slices.ContainsFunc(said, asksUs):
 		return ErrDrained
+	case looked && slices.ContainsFunc(said, isNews): // who came waits for a word of this host
+		s.leases.anew.Store(true)
+		s.leases.alone.Store(false)
+		wake(s.leases.renew)
+		wake(s.leases.look)
 	}
 	s.drains = to
 	return nil
@@ -109,7 +123,7 @@ func (s *Cluster) drained() error {
 // obey does what was said in the rooms of the hosts since the last look.
 func (s *Cluster) obey(ctx context.Context) error {
 	err := s.drained()
-	if errors.Is(err, ErrDrained) {
+	if err == ErrDrained {
 		return s.drain(ctx)
 	}
 	if err != nil {
@@ -117,7 +131,9 @@ func (s *Cluster) obey(ctx context.Context) error {
 	}
 	err = s.reread(ctx)
 	news, nerr := s.news()
-	err = errors.Join(err, nerr)
+	if err = errors.Join(err, nerr); len(news) > 0 { // what goes on here, perhaps
+		wake(s.leases.look)
+	}
 	for _, life := range news {
 		if life.Gone || life.Host.ID != s.Host.ID {
 			err = errors.Join(err, s.leave(life))
@@ -128,9 +144,9 @@ func (s *Cluster) obey(ctx context.Context) error {
 
 // leave stops a life that goes on at another host, and removes a life that was removed.
 func (s *Cluster) leave(life Life) error {
-	id := s.home.Identity(life.Self, life.Name)
-	s.standing.gone(life.Self)
-	if _, err := os.Stat(id.Dir); errors.Is(err, fs.ErrNotExist) {
+	id := s.id(life)
+	s.standing.rest(life.Self, unknown)
+	if _, err := os.Stat(id.Dir); os.IsNotExist(err) {
 		return nil
 	}
 	err := id.Unstart()
@@ -181,7 +197,7 @@ func (s *Cluster) forget(ctx context.Context, self string) error {
 		return nil
 	}
 	id := s.home.Identity(self, "")
-	if _, err := os.Stat(id.LIFE()); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(id.LIFE()); os.IsNotExist(err) {
 		return nil
 	}
 	lock, err := home.Lock(id)
@@ -208,7 +224,7 @@ func (s *Cluster) drain(ctx context.Context) error {
 		if life.Host.ID != s.Host.ID {
 			continue
 		}
-		id := s.home.Identity(life.Self, life.Name)
+		id := s.id(life)
 		if runs(id) {
 			err = errors.Join(err, home.AskStop(id, home.Drained))
 		}
@@ -220,7 +236,7 @@ func (s *Cluster) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	for slices.ContainsFunc(own, runs) {
-		if !pause(ctx, 100*time.Millisecond) {
+		if !pause(ctx, 100*time.Millisecond, nil) {
 			s.log.Warn("not all identities have stopped yet")
 			break
 		}

@@ -95,7 +95,7 @@ func FuzzTexts(f *testing.F) {
 		if err := a.streams.Create(context.Background(), leaseStream(host), 1, text); err != nil {
 			return // it is too long
 		}
-		if now, err := a.leases.sight(context.Background(), host, sighting{}); err == nil && now.patience() < silentFor {
+		if now, err := a.sighted(context.Background(), host, sighting{}); err == nil && now.patience() < silentFor {
 			t.Fatalf("%q is waited for %v", text, now.patience())
 		}
 		lethetest.Must(t, a.streams.Drop(context.Background(), leaseStream(host)))

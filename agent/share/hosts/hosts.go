@@ -81,7 +81,7 @@ type Cluster struct {
 	lasting   context.Context  // ends a moment after the program
 	streams   *streams.Streams // nil until they are needed
 	roster    roster
-	sightings map[string]sighting // of Last
+	sightings sync.Map // by host: of Last
 }
 
 // New returns the Cluster of a home, and sets h.Shared.
@@ -90,6 +90,8 @@ func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Clust
 	h.Shared = s
 	s.home, s.counts.file = *h, statusFile(h.Dir)
 	s.leases.home, s.leases.counts, s.leases.log = h.Dir, &s.counts, log
+	s.standing.seen = map[string]int{}
+	s.leases.renew, s.leases.look = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.leases.space = durable.Space{Dir: h.Dir, Size: 1 << 20}
 	most := int64(64)
 	if conf.Workspace != nil {
@@ -182,7 +184,7 @@ func thisHost(dir string) (h streams.Host, err error) {
 	}
 	path := fmt.Sprintf("%s/host-%d", share, fi.Sys().(*syscall.Stat_t).Ino)
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) { // several processes may begin together: one creates it
+	if os.IsNotExist(err) { // several processes may begin together: one creates it
 		err = durable.Create(path, []byte(streams.Nonce()), 0o600)
 		if err == nil || errors.Is(err, fs.ErrExist) {
 			text, err = os.ReadFile(path)
@@ -215,7 +217,7 @@ func (s *Cluster) Hold(ctx context.Context, id home.Identity, store *blobs.Store
 
 // away adds home.ErrAway to an error of a store that is away.
 func away(what string, err error) error {
-	if errors.Is(err, share.ErrAway) {
+	if share.IsAway(err) {
 		err = fmt.Errorf("%s: %w: %w", what, home.ErrAway, err)
 	}
 	return err
@@ -256,7 +258,7 @@ func (c *tenure) Erased(ctx context.Context) error {
 		err = c.cluster.rooms.Erased(ctx)
 	}
 	if err == nil {
-		err = c.cluster.tell(ctx, askedRoom, asked{Reread: c.Tenure.Self(), From: c.cluster.Host.ID, At: time.Now().UTC()})
+		err = c.cluster.ask(ctx, asked{Reread: c.Tenure.Self(), From: c.cluster.Host.ID})
 	}
 	return err
 }
@@ -355,10 +357,10 @@ func (s *Cluster) Serve(ctx context.Context, changed <-chan struct{}) error {
 		}
 		return s.obey(ctx)
 	})
-	if errors.Is(err, ErrDrained) {
+	if err == ErrDrained {
 		end()
 		beside.Wait()
-		s.leases.left(ctx)
+		s.left(ctx)
 	}
 	return err
 }
@@ -387,13 +389,13 @@ func (s *Cluster) Follow(ctx context.Context, changed <-chan struct{}, attends b
 		}
 		return s.drained()
 	})
-	if errors.Is(context.Cause(ctx), ErrDrained) {
+	if context.Cause(ctx) == ErrDrained {
 		return ErrDrained
 	}
-	if errors.Is(err, ErrDrained) {
+	if err == ErrDrained {
 		end(nil)
 		beside.Wait()
-		s.leases.left(ctx)
+		s.left(ctx)
 	}
 	return err
 }
@@ -404,7 +406,7 @@ func (s *Cluster) rounds(ctx context.Context, changed <-chan struct{}, f func(co
 	for {
 		err, wait := f(ctx), time.Minute
 		switch was := trouble; {
-		case errors.Is(err, ErrDrained):
+		case err == ErrDrained:
 			return err
 		case ctx.Err() != nil:
 			return nil

@@ -19,12 +19,18 @@ import (
 // Each host creates the next text of a stream of its own to say that it is there. No clock is compared with another
 // one's: a host is silent when its stream has not grown for so long by the clock of the host that looks.
 var (
-	renewEvery = 10 * time.Second
-	aloneEvery = time.Minute // while no other host is there
-	silentFor  = 30 * time.Second
+	renewEvery = 24 * time.Second
+	aloneEvery = 2 * time.Minute // while no other host is there
+	silentFor  = 38 * time.Second
 )
 
-// forgetAfter is the silence after which a host leaves the roster.
+// tick is how often a host looks for a lease that is due.
+func tick() time.Duration { return renewEvery / 12 }
+
+// forgetEvery is how many leases a host leaves behind: to forget some costs a listing.
+const forgetEvery = 50
+
+// forgetAfter is the silence after which a host is not listed any more.
 const forgetAfter = 30 * 24 * time.Hour
 
 func leaseStream(host string) string { return "hosts/" + host }
@@ -33,7 +39,7 @@ func leaseStream(host string) string { return "hosts/" + host }
 type lease struct {
 	Label string        `json:"label"`
 	At    time.Time     `json:"at"`             // by its own clock: for people
-	Every time.Duration `json:"every_ns"`       // when it says so again; it is silent after three times that
+	Every time.Duration `json:"every_ns"`       // when it says so again
 	Left  bool          `json:"left,omitempty"` // it was drained: hosts that stand by take its lives
 }
 
@@ -46,12 +52,15 @@ type leases struct {
 	log     *slog.Logger
 	space   durable.Space // that identities need to record something
 	alone   atomic.Bool   // no other host says that it is there
+	anew    atomic.Bool   // the next look is for all hosts
+
+	renew, look chan struct{} // have keepLease and lookAround go on at once
 
 	mu      sync.Mutex // guards renewed, and is held while a lease is renewed
 	renewed int        // the number of the newest lease of this host; 0: it is not known
 }
 
-// pace is the time between two renewals of the lease, and looks for other hosts.
+// pace is the time between two renewals of the lease, and the most between looks for other hosts.
 func (l *leases) pace() time.Duration {
 	if l.alone.Load() {
 		return aloneEvery
@@ -59,70 +68,75 @@ func (l *leases) pace() time.Duration {
 	return renewEvery
 }
 
+func wake(who chan<- struct{}) {
+	select {
+	case who <- struct{}{}:
+	default: // it wakes already
+	}
+}
+
 // keepLease renews the lease of this host until ctx ends.
 func (l *leases) keepLease(ctx context.Context) {
-	for {
-		every := l.pace()
-		l.renews(ctx, every)
-		if !pause(ctx, every) {
-			return
-		}
+	for every := time.Duration(0); pause(ctx, every, l.renew); {
+		every = l.renews(ctx)
 	}
 }
 
 // attend renews the lease while no process of this host serves, until ctx ends, or a process that serves was drained.
 func (s *Cluster) attend(ctx context.Context) error {
-	for was := ReadStatus(s.home.Dir).Left; ; {
+	was, every := ReadStatus(s.home.Dir).Left, time.Duration(0)
+	for pause(ctx, every, nil) {
 		served := s.served() // if not, the process that served has told why
 		left := ReadStatus(s.home.Dir).Left
 		if left && !was {
 			return ErrDrained
 		}
+		every = renewEvery
 		if was = left; !served {
-			s.leases.renews(ctx, renewEvery)
-		}
-		if !pause(ctx, renewEvery) {
-			return nil
+			every = s.leases.renews(ctx)
 		}
 	}
+	return nil
 }
 
 // left says that this host was drained.
-func (l *leases) left(ctx context.Context) {
+func (s *Cluster) left(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
 	defer cancel()
-	if err := l.renew(ctx, renewEvery, true); err != nil {
-		l.log.Warn("other hosts take what was here when this one is silent", "error", err)
+	err := s.leases.say(ctx, renewEvery, true)
+	if err == nil {
+		err = s.ask(ctx, asked{Left: s.Host.ID})
+	}
+	if err != nil {
+		s.log.Warn("other hosts take what was here when this one is silent", "error", err)
 	}
 }
 
-// pause waits; it is false when ctx ends.
-func pause(ctx context.Context, d time.Duration) bool {
+// pause waits, or until it is woken; it is false when ctx ends.
+func pause(ctx context.Context, d time.Duration, woken <-chan struct{}) bool {
 	select {
 	case <-ctx.Done():
 		return false
+	case <-woken:
 	case <-time.After(d):
-		return true
 	}
+	return true
 }
 
-func (l *leases) renews(ctx context.Context, every time.Duration) {
-	if err := l.renew(ctx, every, false); err != nil && ctx.Err() == nil {
+// renews says that this host is there, and returns when to do so again: soon, if it could not.
+func (l *leases) renews(ctx context.Context) time.Duration {
+	every := l.pace()
+	if err := l.say(ctx, every, false); err != nil && ctx.Err() == nil {
 		l.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
 		l.counts.change(func(now *Status) { now.reached(err, nil) })
+		every = renewEvery / 4
 	}
+	return every
 }
 
-// introduce says that this host is there if it never has: a command that takes a life may end before attend does.
-func (l *leases) introduce(ctx context.Context) {
-	if n, err := l.streams.Newest(ctx, leaseStream(l.host.ID), 0); err == nil && n == 0 {
-		l.renews(ctx, renewEvery)
-	}
-}
-
-// renew creates the next lease of this host, and removes the one before. On a full disk it fails: others take the lives,
-// which can record nothing here.
-func (l *leases) renew(ctx context.Context, every time.Duration, left bool) error {
+// say creates the next lease of this host, and removes old ones. On a full disk it fails: others take the lives, which
+// can record nothing here.
+func (l *leases) say(ctx context.Context, every time.Duration, left bool) error {
 	if err := l.space.Look(); err != nil && !left {
 		return err
 	}
@@ -146,92 +160,117 @@ func (l *leases) renew(ctx context.Context, every time.Duration, left bool) erro
 	if err := l.streams.Create(ctx, stream, n+1, text); err != nil {
 		return err
 	}
-	if l.renewed = n + 1; n > 0 {
-		_ = l.streams.Delete(ctx, stream, n, func(int) bool { return false }) // the next one deletes it, too
+	if l.renewed = n + 1; n%forgetEvery == forgetEvery-1 { // not those that others may be about to read
+		_ = l.streams.Delete(ctx, stream, n-forgetEvery/2, func(int) bool { return false }) // the next time does it, too
 	}
 	l.counts.change(func(now *Status) { now.Left = left; now.reached(nil, &now.Renewed) })
 	return nil
 }
 
-// sighting is the newest lease of a host that was seen.
+// sighting is the newest lease of a host that was seen. Its host is silent when the patience is over, and has left when
+// it says so.
 type sighting struct {
-	lease
-	n     int       // its number; 0: the host has no lease
-	since time.Time // when it was first seen; zero: nobody has looked
+	Lease  lease     `json:"lease"`
+	N      int       `json:"n"`                // of the lease; 0: the host has none
+	Since  time.Time `json:"since"`            // when it was first seen, or Called; zero: nobody has looked
+	Called int       `json:"called,omitempty"` // the lease at which the host was told that this one came
+	Due    time.Time `json:"due"`              // when to look again
 }
 
-func (seen sighting) patience() time.Duration { return max(silentFor, 3*seen.Every) }
-
-func (seen sighting) silent() bool { return seen.Left || time.Since(seen.since) > seen.patience() }
-
-// kept is a sighting in a file: what starts beside the process that serves need not begin to wait anew.
-type kept struct {
-	Lease lease     `json:"lease"`
-	N     int       `json:"n"`
-	Since time.Time `json:"since"`
+func (g *sighting) patience() time.Duration {
+	if g.Called == g.N {
+		return silentFor - 2*tick()
+	}
+	return max(silentFor, g.Lease.Every+silentFor-renewEvery)
 }
 
+// next is a moment before the next lease is to come.
+func (g *sighting) next() time.Time { return g.Since.Add(g.Lease.Every - tick()) }
+
+func (g *sighting) silent() bool { return g.Lease.Left || time.Since(g.Since) > g.patience() }
+
+// seenFile keeps sightings: what starts beside the process that serves need not begin to wait anew.
 func (l *leases) seenFile() string { return filepath.Join(l.home, "share", "seen.json") }
 
-// keep writes which hosts were seen.
-func (l *leases) keep(seen map[string]sighting) {
-	all := map[string]kept{}
-	for host, g := range seen {
-		all[host] = kept{g.lease, g.n, g.since}
+// sight looks for a host again: at the number behind the lease that was seen, or where the host is silent or new, at its
+// newest one, which costs a listing. So nobody is found silent whose lease was forgotten meanwhile.
+func (l *leases) sight(ctx context.Context, host string, g *sighting) (err error) {
+	stream, n := leaseStream(host), g.N+1
+	if g.silent() {
+		if n, err = l.streams.Newest(ctx, stream, 0); err != nil {
+			return err
+		}
 	}
-	_ = durable.WriteJSON(durable.Replace, l.seenFile(), all) // a view
-}
-
-// seen returns the newest sighting of a host that was kept, or the zero one.
-func (l *leases) seen(host string) sighting {
-	var all map[string]kept
-	_ = durable.ReadJSON(l.seenFile(), 1<<20, &all)
-	was := all[host]
-	return sighting{was.Lease, was.N, was.Since}
-}
-
-// sight looks for a host again.
-func (l *leases) sight(ctx context.Context, host string, was sighting) (sighting, error) {
-	for stream := leaseStream(host); ; {
-		n, err := l.streams.Newest(ctx, stream, 0)
-		if err != nil {
-			return was, err
-		}
-		looked := !was.since.IsZero()
-		if looked && n == was.n {
-			return was, nil
-		}
-		now := sighting{n: n, since: time.Now()}
-		if n == 0 {
-			return now, nil
-		}
+	if g.Since.IsZero() {
+		g.Since = time.Now()
+	}
+	for wasDue := g.Due.After(g.next()); n > g.N; n++ {
 		text, err := l.streams.Get(ctx, stream, n)
-		if errors.Is(err, share.ErrMissing) { // it has said so again
-			continue
+		if n == g.N+1 && share.IsMissing(err) {
+			break
 		}
 		if err == nil {
-			err = json.Unmarshal(text, &now.lease)
+			g.N, g.Since, g.Lease = n, time.Now(), lease{}
+			err = json.Unmarshal(text, &g.Lease)
 		}
-		return now, err
+		if err != nil {
+			return err
+		}
+		if wasDue { // it was not there a moment ago
+			break
+		}
 	}
+	if g.Lease.Every < aloneEvery {
+		g.Called = 0
+	}
+	g.Due = time.Now().Add(tick())
+	switch {
+	case g.silent(): // who takes something from it, looks before
+		g.Due = g.Due.Add(forgetAfter)
+	case g.next().After(g.Due) && g.Called != g.N:
+		g.Due = g.next()
+	}
+	return nil
 }
 
-// silent reports whether a host has ceased to say that it is there. It looks until the host says so, or its patience is
-// over, which began when a process that serves here saw the same lease.
-func (l *leases) silent(ctx context.Context, host string) bool {
-	seen, err := l.sight(ctx, host, l.seen(host))
-	if err == nil && !seen.silent() {
-		l.log.Warn("looking whether a host is there", "host", seen.Label, "for", seen.patience())
+// call is sight of a host that is to say soon whether it is there: one that was alone is told that this one came, once.
+func (s *Cluster) call(ctx context.Context, host string, g *sighting) error {
+	err := s.leases.sight(ctx, host, g)
+	if err != nil {
+		g.Since = time.Now() // a store that is away proves no silence
+		g.Due = g.Since.Add(renewEvery / 4)
 	}
-	for first := seen.n; err == nil && !seen.silent(); {
-		if !pause(ctx, renewEvery/5) {
-			return false
+	isFast := g.Lease.Every < aloneEvery || g.Called > 0
+	if err != nil || isFast || g.silent() {
+		return err
+	}
+	if err = s.ask(ctx, asked{Came: s.Host.ID}); err == nil {
+		g.Called, g.Since, g.Due = g.N, time.Now(), time.Time{}
+	}
+	return err
+}
+
+// silent reports whether a host has ceased to say that it is there. It looks until the host says so, or if it waits,
+// until ctx ends. A host's patience began when a process that serves here saw the same lease.
+func (s *Cluster) silent(ctx context.Context, host string, waits bool) bool {
+	var all map[string]sighting
+	_ = durable.ReadJSON(s.leases.seenFile(), 1<<20, &all)
+	g := all[host]
+	for first := -1; ; {
+		isOver := g.silent()
+		err := s.call(ctx, host, &g)
+		if first < 0 && !g.silent() {
+			s.log.Warn("looking whether a host is there", "host", g.Lease.Label, "for", g.patience())
 		}
-		if seen, err = l.sight(ctx, host, seen); seen.n != first {
-			return seen.Left
+		if first < 0 {
+			first = g.N
+		}
+		isSilent := isOver && err == nil && g.silent()
+		isThere := err != nil || g.N != first
+		if isSilent || isThere && !waits || !pause(ctx, tick(), nil) {
+			return isSilent
 		}
 	}
-	return err == nil
 }
 
 // Last returns when a host last said that it is there, by its own clock, and whether it is silent. The first call
@@ -240,24 +279,17 @@ func (s *Cluster) Last(ctx context.Context, host string) (said time.Time, silent
 	if err := s.connect(); err != nil {
 		return said, false, err
 	}
-	s.mu.Lock()
-	was := s.sightings[host]
-	s.mu.Unlock()
-	isFirst := was.since.IsZero()
-	seen, err := s.leases.sight(ctx, host, was)
-	if err != nil {
+	was, _ := s.sightings.Load(host)
+	g, _ := was.(sighting)
+	isFirst := g.Since.IsZero()
+	if err := s.leases.sight(ctx, host, &g); err != nil {
 		return said, false, err
 	}
-	if isFirst && seen.n > 0 && seen.At.Before(seen.since) {
-		seen.since = seen.At
+	if isFirst && g.N > 0 && g.Lease.At.Before(g.Since) {
+		g.Since = g.Lease.At
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sightings == nil {
-		s.sightings = map[string]sighting{}
-	}
-	s.sightings[host] = seen
-	return seen.At, seen.silent(), nil
+	s.sightings.Store(host, g)
+	return g.Lease.At, g.silent(), nil
 }
 
 // Seen is a host, and when it last said that it is there.
@@ -282,12 +314,14 @@ func (s *Cluster) Hosts(ctx context.Context) (out []Seen, err error) {
 	}
 	ids, err := s.known()
 	for _, id := range ids {
-		seen, serr := s.leases.sight(ctx, id, sighting{})
-		if err = errors.Join(err, serr); time.Since(seen.At) > forgetAfter {
+		var g sighting
+		if err = errors.Join(err, s.leases.sight(ctx, id, &g)); time.Since(g.Lease.At) > forgetAfter {
 			continue
 		}
-		h := Seen{Host: streams.Host{ID: id, Label: seen.Label}, At: seen.At, Here: id == s.Host.ID, Left: seen.Left}
-		h.Away = seen.Left || time.Since(seen.At) > seen.patience()
+		said := g.Lease
+		h := Seen{Host: streams.Host{ID: id, Label: said.Label}, At: said.At, Here: id == s.Host.ID, Left: said.Left}
+		g.Since = said.At
+		h.Away = g.silent()
 		for _, life := range all {
 			if life.Host.ID == id {
 				h.Lives = append(h.Lives, life)

@@ -81,16 +81,12 @@ func TestForgottenHost(t *testing.T) {
 		lethetest.Must(t, a.streams.Create(t.Context(), leaseStream("old"), 1, text))
 		lethetest.Must(t, a.tell(t.Context(), askedRoom, asked{Came: "old"}))
 		defer a.serve()()
-		lethetest.Eventually(t, "its lease is gone", func() bool {
-			n, err := a.streams.Newest(t.Context(), leaseStream("old"), 0)
-			return err == nil && n == 0
-		})
 		lethetest.Eventually(t, "a is there", func() bool {
 			all, err := a.Hosts(t.Context())
 			return err == nil && len(all) == 1 && all[0].Here
 		})
 		text, _ = json.Marshal(lease{Label: "silent", At: time.Now().Add(-time.Hour)})
-		lethetest.Must(t, a.streams.Create(t.Context(), leaseStream("old"), 1, text))
+		lethetest.Must(t, a.streams.Create(t.Context(), leaseStream("old"), 2, text))
 		all, err := a.Hosts(t.Context())
 		if err != nil || len(all) != 2 || all[0].Away == all[1].Away {
 			t.Errorf("a host that is silent is away, and no other: %+v, %v", all, err)
@@ -111,8 +107,8 @@ func TestLeaseWhileAlone(t *testing.T) {
 		}}
 		every := func(want time.Duration) func() bool {
 			return func() bool {
-				g, err := b.leases.sight(t.Context(), a.Host.ID, sighting{})
-				return err == nil && g.Every == want && g.n > 3
+				g, err := b.sighted(t.Context(), a.Host.ID, sighting{})
+				return err == nil && g.Lease.Every == want && g.N > 3
 			}
 		}
 		lethetest.Must(t, b.connect())
@@ -194,8 +190,8 @@ func TestAttend(t *testing.T) {
 		if err := <-done; !errors.Is(err, ErrDrained) {
 			t.Errorf("the bridge ends with %v", err)
 		}
-		g, err := a.leases.sight(t.Context(), a.Host.ID, sighting{})
-		if err != nil || !g.Left {
+		g, err := a.sighted(t.Context(), a.Host.ID, sighting{})
+		if err != nil || !g.Lease.Left {
 			t.Errorf("%+v, %v", g, err)
 		}
 	})
@@ -213,8 +209,8 @@ func TestAttendAloneIsDrained(t *testing.T) {
 		go func() { done <- a.Follow(t.Context(), nil, true) }()
 		var err error
 		lethetest.Eventually(t, "the host is there", func() bool {
-			g, err := b.leases.sight(t.Context(), a.Host.ID, sighting{})
-			return err == nil && g.n > 2
+			g, err := b.sighted(t.Context(), a.Host.ID, sighting{})
+			return err == nil && g.N > 2
 		})
 		lethetest.Eventually(t, "the bridge ends", func() bool {
 			lethetest.Must(t, b.Drain(t.Context(), a.Host.ID))
@@ -225,8 +221,8 @@ func TestAttendAloneIsDrained(t *testing.T) {
 				return false
 			}
 		})
-		g, serr := b.leases.sight(t.Context(), a.Host.ID, sighting{})
-		if !errors.Is(err, ErrDrained) || serr != nil || !g.Left {
+		g, serr := b.sighted(t.Context(), a.Host.ID, sighting{})
+		if !errors.Is(err, ErrDrained) || serr != nil || !g.Lease.Left {
 			t.Errorf("the bridge ends with %v, and the others see %+v, %v", err, g, serr)
 		}
 	})
@@ -314,11 +310,11 @@ func TestLeaseDuringTakeover(t *testing.T) {
 		b.streams.Store = s
 		defer b.serve()()
 		time.Sleep(2 * silentFor) // it has begun to
-		before, err := a.leases.sight(t.Context(), b.Host.ID, sighting{})
+		before, err := a.sighted(t.Context(), b.Host.ID, sighting{})
 		lethetest.Must(t, err)
 		lethetest.Eventually(t, "b is there", func() bool {
-			now, err := a.leases.sight(t.Context(), b.Host.ID, before)
-			return err == nil && now.n > before.n+2
+			now, err := a.sighted(t.Context(), b.Host.ID, before)
+			return err == nil && now.N > before.N+2
 		})
 		if b.hasRun("ada") {
 			t.Error("the store was not slow")
@@ -357,16 +353,16 @@ func TestLeaseOfAnotherKey(t *testing.T) {
 	t.Parallel()
 	a := first(t)
 	lethetest.Must(t, a.connect())
-	lethetest.Must(t, a.leases.renew(t.Context(), time.Minute, false))
+	lethetest.Must(t, a.leases.say(t.Context(), time.Minute, false))
 	keys := a.streams.Keys
 	var err error
 	a.streams.Keys, err = streams.LoadKeys(lethetest.Dir(t), nil)
 	lethetest.Must(t, err)
 	a.leases.renewed = 0
-	if err := a.leases.renew(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {
+	if err := a.leases.say(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {
 		t.Error(err)
 	}
 	a.streams.Keys = keys
-	_, err = a.leases.sight(t.Context(), a.Host.ID, sighting{})
+	_, err = a.sighted(t.Context(), a.Host.ID, sighting{})
 	lethetest.Must(t, err)
 }

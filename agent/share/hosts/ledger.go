@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"errors"
 	"path/filepath"
 
 	"lethe/agent/budget"
@@ -36,7 +35,7 @@ func (l ledger) Push(lines []byte, whole bool) error {
 	if err == nil {
 		err = b.Push(l.untilEnd(), lines, whole)
 	}
-	if errors.Is(err, share.ErrTaken) {
+	if share.IsTaken(err) {
 		err = budget.ErrChanged
 	}
 	return err

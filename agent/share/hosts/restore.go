@@ -73,16 +73,15 @@ func (s *Cluster) Restore(ctx context.Context, tell func(Restored), lost func(wh
 	for _, life := range all {
 		host := life.Host.ID
 		if _, known := silent[host]; !known {
-			silent[host] = s.leases.silent(ctx, host)
+			silent[host] = s.silent(ctx, host, false)
 		}
 		if !silent[host] {
-			id := s.home.Identity(life.Self, life.Name)
-			tell(restored(life, &home.ElsewhereError{Identity: id, Host: life.Host.Label}))
+			tell(restored(life, s.moved(life)))
 			continue
 		}
 		_, failed := s.take(ctx, life, host)
 		tell(restored(life, failed))
-		if !errors.As(failed, new(*home.ElsewhereError)) {
+		if !home.IsElsewhere(failed) {
 			err = errors.Join(err, failed)
 		}
 	}
@@ -134,7 +133,7 @@ func (s *Cluster) RestoreAt(
 
 // restoreAt is RestoreAt for one life. After an error nothing of the life is here.
 func (s *Cluster) restoreAt(ctx context.Context, life Life, store *blobs.Store, at time.Time) error {
-	id := s.home.Identity(life.Self, life.Name)
+	id := s.id(life)
 	err := durable.MkdirAll(id.Dir, 0o700)
 	if err == nil {
 		err = s.lives.Restore(ctx, id, store, at)

@@ -44,6 +44,13 @@ func (life Life) isAt(host streams.Host, custody int) bool {
 	return life.Custody > custody
 }
 
+func (s *Cluster) id(life Life) home.Identity { return s.home.Identity(life.Self, life.Name) }
+
+// moved says where a life goes on.
+func (s *Cluster) moved(life Life) *home.ElsewhereError {
+	return &home.ElsewhereError{Identity: s.id(life), Host: life.Host.Label}
+}
+
 // roster lists the lives of the home, as the hosts have told.
 type roster struct {
 	lives map[string]Life // by Self
@@ -97,8 +104,7 @@ func (s *Cluster) Elsewhere() (out []*home.ElsewhereError) {
 	known, _ := thisHost(s.home.Dir)
 	for _, life := range all {
 		if life.Host.ID != known.ID {
-			id := s.home.Identity(life.Self, life.Name)
-			out = append(out, &home.ElsewhereError{Identity: id, Host: life.Host.Label})
+			out = append(out, s.moved(life))
 		}
 	}
 	return out
@@ -132,7 +138,7 @@ func (s *Cluster) onTaken(id home.Identity, host streams.Host, custody int) {
 		return
 	}
 	if host.ID == s.Host.ID && !s.served() {
-		s.leases.introduce(s.untilEnd())
+		s.leases.renews(s.untilEnd()) // a command that takes a life may end before attend says so
 	}
 	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: host}
 	if child, err := id.Child(); err == nil && child != nil {
@@ -213,7 +219,7 @@ func (s *Cluster) Unknown(name string) error {
 	if !is || life.Host.ID == s.Host.ID {
 		return nil
 	}
-	return &home.ElsewhereError{Identity: home.Identity{Self: life.Self, Name: life.Name}, Host: life.Host.Label}
+	return s.moved(life)
 }
 
 // Copy brings a life as the store has it into another home, which shares nothing, and returns the host that has the
@@ -256,7 +262,7 @@ func (s *Cluster) Take(ctx context.Context, who string) (home.Identity, error) {
 
 // take takes a life and its children. Where from names a host, it takes them from that one alone.
 func (s *Cluster) take(ctx context.Context, life Life, from string) (home.Identity, error) {
-	id := s.home.Identity(life.Self, life.Name)
+	id := s.id(life)
 	all, err := s.Lives()
 	if err != nil {
 		return id, err

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"lethe/agent/home"
+	"lethe/internal/durable"
 )
 
 // standing is the identities that a process runs which stands by.
@@ -22,7 +23,11 @@ type standing struct {
 	seen  map[string]int // by Self: started, or if it is stopped, the number of the newest lease of its host
 }
 
-const started = -1
+// Numbers of no lease.
+const (
+	started = -1
+	unknown = -2
+)
 
 // StandBy calls run for identities: for ids, and for each life that this host has, or takes from a silent or drained
 // host, unless somebody has stopped it. It returns when ctx ends or this host is drained, and all calls have ended.
@@ -60,32 +65,23 @@ func (p *standing) start(id home.Identity) {
 	}
 	p.seen[id.Self] = started
 	p.all.Go(func() {
-		if err := run(id); errors.As(err, new(*home.ElsewhereError)) {
-			p.gone(id.Self)
+		if err := run(id); home.IsElsewhere(err) {
+			p.rest(id.Self, unknown)
 		}
 	})
-}
-
-// gone notes that a life goes on elsewhere. It is started again when it is back.
-func (p *standing) gone(self string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.seen, self)
 }
 
 // due reports whether a life was not started, nor found stopped at lease n of its host.
 func (p *standing) due(self string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.run == nil {
-		return false
-	}
 	seen, known := p.seen[self]
 	looked := seen == started || seen == n
-	return !known || !looked
+	isNew := !known || !looked
+	return isNew && p.run != nil
 }
 
-// rest notes that a life is stopped, at lease n of its host.
+// rest notes that a life is stopped at lease n of its host, or unknown: it is started again when it is back.
 func (p *standing) rest(self string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,25 +92,28 @@ func (p *standing) rest(self string, n int) {
 func (s *Cluster) lookAround(ctx context.Context) {
 	seen := map[string]sighting{}
 	for {
-		if err := s.look(ctx, seen); err != nil && ctx.Err() == nil {
+		next, err := s.look(ctx, seen)
+		if err != nil && ctx.Err() == nil {
 			s.log.Warn("looking for other hosts, and taking what silent ones had, failed", "error", err)
 		}
-		every, began := s.leases.pace(), time.Now().Round(0)
-		if !pause(ctx, every) {
+		wait, began := max(time.Until(next), tick()/2), time.Now().Round(0)
+		if !pause(ctx, wait, s.leases.look) {
 			return
 		}
-		slept := time.Now().Round(0).Sub(began) > 2*every
+		slept := time.Now().Round(0).Sub(began) > wait+renewEvery
 		if slept { // other hosts may have renewed their leases meanwhile
 			clear(seen)
 		}
 	}
 }
 
-// look looks once.
-func (s *Cluster) look(ctx context.Context, seen map[string]sighting) error {
+// look looks once for each host whose lease is due. It returns when to look again.
+func (s *Cluster) look(ctx context.Context, seen map[string]sighting) (next time.Time, failed error) {
+	now, all := time.Now(), s.leases.anew.Swap(false)
+	next = now.Add(s.leases.pace())
 	ids, err := s.known()
 	if err != nil {
-		return err
+		return next, err
 	}
 	here, alone := false, true
 	for _, host := range ids {
@@ -122,56 +121,58 @@ func (s *Cluster) look(ctx context.Context, seen map[string]sighting) error {
 			here = true
 			continue
 		}
-		if seen[host], err = s.leases.sight(ctx, host, seen[host]); err != nil {
-			return err
-		}
 		g := seen[host]
-		alone = alone && g.silent()
-		forgotten := g.silent() && time.Since(g.At) > forgetAfter
-		if forgotten && g.n > 0 {
-			if err := s.streams.Drop(ctx, leaseStream(host)); err != nil {
-				return err
-			}
+		if all || !now.Before(g.Due) {
+			failed = errors.Join(failed, s.call(ctx, host, &g))
+			seen[host] = g
+		}
+		if alone = alone && g.silent(); g.Due.Before(next) {
+			next = g.Due
 		}
 	}
-	s.leases.keep(seen)
+	_ = durable.WriteJSON(durable.Replace, s.leases.seenFile(), seen) // a view
 	s.leases.alone.Store(alone)
 	if !here {
-		if err := s.tell(ctx, askedRoom, asked{Came: s.Host.ID, At: time.Now().UTC()}); err != nil {
-			return err
+		if err := s.ask(ctx, asked{Came: s.Host.ID}); err != nil {
+			return next, err
 		}
 	}
-	all, err := s.Lives()
+	lives, err := s.Lives()
 	if err != nil {
-		return err
+		return next, err
 	}
 	var group errgroup.Group
 	group.SetLimit(8)
-	for _, k := range rand.Perm(len(all)) { // hosts that stand by together share the lives
-		life := all[k]
+	for _, k := range rand.Perm(len(lives)) { // hosts that stand by together share the lives
+		life := lives[k]
 		g, known := seen[life.Host.ID]
 		left := known && g.silent()
 		free := left || life.Host.ID == s.Host.ID
 		if life.Parent != "" || !free {
 			continue
 		}
-		if !s.standing.due(life.Self, g.n) {
+		if !s.standing.due(life.Self, g.N) {
 			continue
 		}
-		group.Go(func() error { return s.takeOver(ctx, life, g.n) })
+		group.Go(func() error { return s.takeOver(ctx, life, g) })
 	}
-	return group.Wait()
+	return next, errors.Join(failed, group.Wait())
 }
 
 // takeOver runs a life of this host, or of a silent or drained one, unless somebody has stopped it.
-func (s *Cluster) takeOver(ctx context.Context, life Life, seen int) error {
-	id := s.home.Identity(life.Self, life.Name)
+func (s *Cluster) takeOver(ctx context.Context, life Life, g sighting) error {
+	id := s.id(life)
 	if runs(id) {
 		return nil
 	}
+	if life.Host.ID != s.Host.ID {
+		if err := s.leases.sight(ctx, life.Host.ID, &g); err != nil || !g.silent() { // it may be back
+			return err
+		}
+	}
 	stopped, err := s.lives.Stopped(ctx, life.Self)
 	if stopped {
-		s.standing.rest(life.Self, seen)
+		s.standing.rest(life.Self, g.N)
 	}
 	if stopped || err != nil {
 		return err
@@ -179,7 +180,7 @@ func (s *Cluster) takeOver(ctx context.Context, life Life, seen int) error {
 	if life.Host.ID != s.Host.ID {
 		began := time.Now()
 		_, err := s.take(ctx, life, life.Host.ID)
-		if errors.As(err, new(*home.ElsewhereError)) {
+		if home.IsElsewhere(err) {
 			return nil // another host was faster
 		}
 		if err != nil {
@@ -196,7 +197,7 @@ func (s *Cluster) takeOver(ctx context.Context, life Life, seen int) error {
 // shareAll shares lives of this disk that did not run since [share] was set, until ctx ends. It waits at first: lives
 // that are to run begin meanwhile.
 func (s *Cluster) shareAll(ctx context.Context) {
-	for tried := map[string]bool{}; pause(ctx, aloneEvery); {
+	for tried := map[string]bool{}; pause(ctx, aloneEvery, nil); {
 		ids, err := s.home.List()
 		if err != nil {
 			s.log.Warn("what is not shared yet is not listed", "error", err)
@@ -212,7 +213,7 @@ func (s *Cluster) shareAll(ctx context.Context) {
 				continue
 			}
 			tried[id.Self] = true
-			if err := s.opened(id); err != nil && !errors.As(err, new(*home.ElsewhereError)) {
+			if err := s.opened(id); err != nil && !home.IsElsewhere(err) {
 				s.log.Warn("an identity is not shared", "identity", id.Name, "error", err)
 			}
 		}

@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"errors"
 	"path/filepath"
 	"sync"
 	"time"
@@ -32,7 +31,7 @@ func ReadStatus(home string) (s Status) {
 // reached notes whether the store was reached, and if it was, the time in at.
 func (s *Status) reached(err error, at *time.Time) {
 	switch {
-	case errors.Is(err, share.ErrAway):
+	case share.IsAway(err):
 		s.Away = err.Error()
 	case err == nil:
 		s.Away, *at = "", time.Now().UTC()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"path/filepath"
 	"slices"
 
 	"lethe/agent/home"
@@ -51,7 +49,7 @@ func (c *Tenure) apply(ctx context.Context, segment Segment) error {
 	segment.Files = slices.DeleteFunc(segment.Files, func(f File) bool { return !f.Large.IsZero() && f.Data == nil })
 	for _, f := range segment.Files {
 		if f.Name == "LIFE.erased" { // the lines are read with it
-			if err := c.files.place(f, c.lives.Log); err != nil {
+			if err := c.files.place(f, c.Log); err != nil {
 				return err
 			}
 		}
@@ -61,7 +59,7 @@ func (c *Tenure) apply(ctx context.Context, segment Segment) error {
 		switch {
 		case err == nil:
 			c.at.Mark = end
-		case errors.Is(err, life.ErrOtherLog) && c.at.Lacks > 0 && c.lives.Lost != nil:
+		case errors.Is(err, life.ErrOtherLog) && c.at.Lacks > 0 && c.Lost != nil:
 			if err := c.setAside(segment); err != nil {
 				return err
 			}
@@ -75,7 +73,7 @@ func (c *Tenure) apply(ctx context.Context, segment Segment) error {
 			continue
 		}
 		c.passOver()
-		if err := c.files.place(f, c.lives.Log); err != nil {
+		if err := c.files.place(f, c.Log); err != nil {
 			return err
 		}
 	}
@@ -90,7 +88,7 @@ func (c *Tenure) placeFiles(had int64) error {
 			c.files.learn([]File{f})
 			continue
 		}
-		if err := c.files.place(f, c.lives.Log); err != nil {
+		if err := c.files.place(f, c.Log); err != nil {
 			return err
 		}
 	}
@@ -100,8 +98,7 @@ func (c *Tenure) placeFiles(had int64) error {
 
 // passOver notes the files of workspace.list, which another list replaces.
 func (c *Tenure) passOver() {
-	list, _, _ := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
-	for name, now := range parseList(list) {
+	for name, now := range c.listed() {
 		if c.at.Stale == nil {
 			c.at.Stale = map[string]bool{}
 		}
@@ -133,7 +130,7 @@ func (c *Tenure) placeTexts(ctx context.Context, segment Segment) error {
 
 // without tells of a large text that the store has lost, if the life goes on without it.
 func (c *Tenure) without(what string, err error) error {
-	if !streams.Unreadable(err) || c.lives.Lost == nil {
+	if !streams.Unreadable(err) || c.Lost == nil {
 		return err
 	}
 	c.lack(1)
@@ -149,9 +146,9 @@ func (c *Tenure) setAside(segment Segment) error {
 
 // large returns a text that putLarge has stored.
 func (c *Tenure) large(ctx context.Context, hash blobs.Hash) ([]byte, error) {
-	return c.lives.Streams.Large(ctx, Stream(c.id.Self), hash)
+	return c.Streams.Large(ctx, c.stream(), hash)
 }
 
 func (c *Tenure) putLarge(ctx context.Context, hash blobs.Hash, text []byte) error {
-	return c.lives.Streams.PutLarge(ctx, Stream(c.id.Self), hash, text)
+	return c.Streams.PutLarge(ctx, c.stream(), hash, text)
 }

@@ -305,7 +305,7 @@ func TestCheckWaits(t *testing.T) {
 			check(9*time.Second, false)
 			away = 3
 			check(2*time.Second, true)
-			if asked != 4 {
+			if asked != 5 {
 				t.Errorf("asked %d times while the store is away three times", asked)
 			}
 			shown, _ := status.Read(ada.Dir)

@@ -2,7 +2,6 @@ package lives
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"lethe/agent/home"
@@ -57,12 +56,12 @@ func (l *Lives) End(ctx context.Context, id home.Identity) error {
 
 // removed returns home.ErrNotFound if the life was ended, and otherwise err, with which it was read.
 func (c *Tenure) removed(ctx context.Context, err error) error {
-	if errors.Is(err, share.ErrAway) {
+	if share.IsAway(err) {
 		return err
 	}
 	ended := c.at.N > 0 && c.at.Host.ID == ""
 	if err != nil { // texts are missing since it was ended
-		_, last, lastErr := c.lives.newest(ctx, c.id.Self)
+		_, last, lastErr := c.newest(ctx, c.id.Self)
 		ended = lastErr == nil && last.ends()
 	}
 	if ended {

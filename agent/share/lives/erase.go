@@ -55,9 +55,8 @@ func (c *Tenure) rewrite(ctx context.Context, old int) error {
 	if err != nil {
 		return err
 	}
-	list, _ := os.ReadFile(filepath.Join(c.id.Dir, workspaceFile))
 	keep := []blobs.Hash{}
-	for _, now := range parseList(list) {
+	for _, now := range c.listed() {
 		keep = append(keep, now.hash)
 	}
 	for _, sum := range c.files.known {
@@ -94,9 +93,9 @@ func (c *Tenure) rewrite(ctx context.Context, old int) error {
 		keep = append(keep, segment.Large...)
 		return [][]byte{segment.encode()}, nil
 	}
-	c.at.Gen, err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, made)
+	c.at.Gen, err = c.Streams.Rewrite(ctx, c.stream(), begins, made)
 	if err == nil {
-		err = c.lives.Streams.KeepLarge(ctx, Stream(c.id.Self), keep)
+		err = c.Streams.KeepLarge(ctx, c.stream(), keep)
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func Stream(self string) string { return "lives/" + self }
 
 // Tenure is the right of this host to go on with a life, while nobody has taken it.
 type Tenure struct {
-	lives *Lives
+	*Lives
 	id    home.Identity
 	store *blobs.Store
 	files files
@@ -101,7 +101,7 @@ func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) 
 	case err != nil || c.at.N == 0:
 	case !c.mine():
 		c.onTaken()
-		err = &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
+		err = c.elsewhere(c.at.Host.Label)
 	case c.fence: // whoever has written the newest text has lost the life
 		err = c.begin(ctx, c.at.Custody+1)
 	case id.Mirrored(): // it was taken, and the log does not say so yet
@@ -113,11 +113,17 @@ func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) 
 }
 
 // mine reports whether this host has the life, by the segments read so far.
-func (c *Tenure) mine() bool { return c.at.Host.ID == c.lives.Host.ID }
+func (c *Tenure) mine() bool { return c.at.Host.ID == c.Host.ID }
+
+func (c *Tenure) stream() string { return Stream(c.id.Self) }
+
+func (c *Tenure) elsewhere(host string) error {
+	return &home.ElsewhereError{Identity: c.id, Host: host}
+}
 
 func (l *Lives) tenure(ctx context.Context, id home.Identity, store *blobs.Store) *Tenure {
 	c := &Tenure{
-		lives: l, id: id, store: store, files: files{id: id}, come: map[string]File{},
+		Lives: l, id: id, store: store, files: files{id: id}, come: map[string]File{},
 		workspace: workspace{dir: filepath.Join(id.Dir, "workspace"), most: l.Most},
 	}
 	c.closed, c.close = context.WithCancel(context.WithoutCancel(ctx))
@@ -148,7 +154,7 @@ func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Stor
 }
 
 func (c *Tenure) readOn(ctx context.Context) (err error) {
-	stream, asked := Stream(c.id.Self), time.Now()
+	stream, asked := c.stream(), time.Now()
 	if err := c.found(ctx); err != nil {
 		return err
 	}
@@ -158,7 +164,7 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 	if fi, err := os.Stat(c.id.LIFE()); err == nil {
 		had = fi.Size()
 	}
-	c.at.At, err = c.lives.Streams.Each(ctx, stream, c.at.At, func(n int, text []byte, err error) error {
+	c.at.At, err = c.Streams.Each(ctx, stream, c.at.At, func(n int, text []byte, err error) error {
 		if c.fence = err != nil; c.fence {
 			lost, losses = err, append(losses, err)
 			c.lack(n)
@@ -182,7 +188,7 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 		}
 		return err
 	})
-	mayLack := c.mine() || c.lives.Lost != nil
+	mayLack := c.mine() || c.Lost != nil
 	if err == nil && !mayLack {
 		err = lost
 	}
@@ -203,13 +209,13 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 // lose tells of texts that the store has lost.
 func (c *Tenure) lose(texts ...error) {
 	for _, what := range texts {
-		if c.lives.Lost != nil {
-			c.lives.Lost(c.id, what)
+		if c.Lost != nil {
+			c.Lost(c.id, what)
 			continue
 		}
-		c.lives.Log.Warn("the store has lost a text of the life", "identity", c.id.Name, "error", what)
-		if c.lives.OnLoss != nil {
-			c.lives.OnLoss(c.id, what)
+		c.Log.Warn("the store has lost a text of the life", "identity", c.id.Name, "error", what)
+		if c.OnLoss != nil {
+			c.OnLoss(c.id, what)
 		}
 	}
 }
@@ -219,14 +225,14 @@ func (c *Tenure) found(ctx context.Context) error {
 	if c.at.N == 0 {
 		return nil
 	}
-	stream := Stream(c.id.Self)
-	segment, err := c.lives.segment(ctx, c.id.Self, c.at.N)
+	stream := c.stream()
+	segment, err := c.segment(ctx, c.id.Self, c.at.N)
 	isOther := err == nil && segment.Nonce != c.at.Nonce
-	if errors.Is(err, share.ErrMissing) {
-		err = c.lives.Streams.Holds(ctx, stream, c.at.N)
+	if share.IsMissing(err) {
+		err = c.Streams.Holds(ctx, stream, c.at.N)
 	}
 	if err == nil { // a bucket may have a rule that expires old texts
-		err = c.lives.Streams.Holds(ctx, stream, 1)
+		err = c.Streams.Holds(ctx, stream, 1)
 	}
 	if streams.Unreadable(err) && !isOther && c.mine() {
 		return c.goesOn(ctx, err)
@@ -243,8 +249,8 @@ func (c *Tenure) found(ctx context.Context) error {
 
 // goesOn returns nil if this host still has a life although the store has lost a text of it, and else that loss.
 func (c *Tenure) goesOn(ctx context.Context, loss error) error {
-	n, last, err := c.lives.newest(ctx, c.id.Self)
-	isOurs := err == nil && last.Host.ID == c.lives.Host.ID && last.Custody == c.at.Custody
+	n, last, err := c.newest(ctx, c.id.Self)
+	isOurs := err == nil && last.Host.ID == c.Host.ID && last.Custody == c.at.Custody
 	switch {
 	case n == 0 && err == nil:
 		return fmt.Errorf("%w; to share the life anew, remove %s", streams.ErrLess, positionFile(c.id))
@@ -296,7 +302,7 @@ func (c *Tenure) endLog() error {
 		return nil
 	}
 	err = log.EndAt(c.at.Mark)
-	c.lives.Log.Warn("what was recorded here and did not reach the store was set aside", "file", log.Torn)
+	c.Log.Warn("what was recorded here and did not reach the store was set aside", "file", log.Torn)
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 
 	"lethe/agent/home"
-	"lethe/agent/share"
 	"lethe/agent/share/streams"
 	"lethe/blobs"
 	"lethe/internal/durable"
@@ -25,14 +24,18 @@ func (c *Tenure) isNewest(ctx context.Context) error {
 	if c.gone != nil {
 		return c.gone
 	}
-	err := c.lives.Streams.Last(ctx, Stream(c.id.Self), c.at.N) // whoever takes the life creates the next, which stays
-	if errors.Is(err, share.ErrTaken) {
+	stream, isHere := c.stream(), false
+	isTaken, err := c.Streams.Has(ctx, stream, c.at.N+1) // whoever takes the life creates the next, which stays
+	if isTaken {
 		return c.taken(ctx, c.at.N+1, "")
 	}
-	if !errors.Is(err, share.ErrMissing) {
+	if err == nil {
+		isHere, err = c.Streams.Has(ctx, stream, c.at.N)
+	}
+	if err != nil || isHere {
 		return err
 	}
-	n, last, err := c.lives.newest(ctx, c.id.Self)
+	n, last, err := c.newest(ctx, c.id.Self)
 	switch {
 	case err != nil || n == c.at.N:
 		return err
@@ -41,7 +44,7 @@ func (c *Tenure) isNewest(ctx context.Context) error {
 	case n > c.at.N:
 		return c.taken(ctx, c.at.N+1, "")
 	}
-	isOlder := last.Host.ID == c.lives.Host.ID || last.Custody < c.at.Custody
+	isOlder := last.Host.ID == c.Host.ID || last.Custody < c.at.Custody
 	if !isOlder {
 		return c.lost(last.Host)
 	}
@@ -67,10 +70,10 @@ func (c *Tenure) Compare(ctx context.Context, mayBeDamaged bool) error {
 	if !c.Whole() {
 		return nil
 	}
-	stream := Stream(c.id.Self)
+	stream := c.stream()
 	err := c.isNewest(ctx)
 	if err == nil && c.at.Lacks == 0 {
-		err = c.lives.Streams.Whole(ctx, stream, c.at.At)
+		err = c.Streams.Whole(ctx, stream, c.at.At)
 	}
 	switch {
 	case streams.Unreadable(err):
@@ -86,12 +89,11 @@ func (c *Tenure) Compare(ctx context.Context, mayBeDamaged bool) error {
 			return err
 		}
 	}
-	list, _ := os.ReadFile(filepath.Join(c.id.Dir, workspaceFile))
 	files := maps.Clone(c.stored)
-	for name, now := range parseList(list) {
+	for name, now := range c.listed() {
 		files[now.hash] = filepath.Join(c.workspace.dir, name)
 	}
-	stored, err := c.lives.Streams.PutMissing(ctx, stream, files, mayBeDamaged)
+	stored, err := c.Streams.PutMissing(ctx, stream, files, mayBeDamaged)
 	if stored > 0 {
 		c.lose(fmt.Errorf("large texts were written again: %d", stored))
 	}
@@ -107,7 +109,7 @@ func (l *Lives) Lacking(ctx context.Context, id home.Identity) error {
 		return nil
 	}
 	stream := Stream(id.Self)
-	if errors.Is(l.Streams.Last(ctx, stream, c.at.N), share.ErrTaken) {
+	if isTaken, _ := l.Streams.Has(ctx, stream, c.at.N+1); isTaken {
 		return nil
 	}
 	return l.Streams.Whole(ctx, stream, c.at.At)
@@ -145,7 +147,7 @@ func (c *Tenure) tryMend(ctx context.Context) {
 		return
 	}
 	if err := c.mend(ctx); err != nil {
-		c.lives.Log.Warn("it is tried again", "error", err)
+		c.Log.Warn("it is tried again", "error", err)
 	}
 }
 
@@ -184,7 +186,7 @@ func (c *Tenure) mend(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write again what the store has lost of %s: %w", c.id.Name, err)
 	}
-	c.lives.Log.Warn("what the store had lost of a life was written again", "identity", c.id.Name)
+	c.Log.Warn("what the store had lost of a life was written again", "identity", c.id.Name)
 	return nil
 }
 
@@ -201,7 +203,7 @@ func (c *Tenure) refill(ctx context.Context) error {
 	defer reader.Close()
 	reader.Until(c.at.Mark.Offset)
 	p := &refilled{Tenure: c, ctx: ctx, log: log, reader: reader, reach: home.NewReach(c.store, c.id.Self)}
-	gen, err := c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, p.segments)
+	gen, err := c.Streams.Rewrite(ctx, c.stream(), begins, p.segments)
 	if err == nil {
 		c.at.Gen = gen
 	}

@@ -3,11 +3,9 @@ package lives
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -31,7 +29,7 @@ func (c *Tenure) Open(ctx context.Context, log *life.Log, s *mind.State) (custod
 	defer c.mu.Unlock()
 	opening := c.at.N == 0 || c.at.Opening
 	if c.at.N == 0 {
-		err = durable.Remove(filepath.Join(c.id.Dir, workspaceFile)) // another store may have what it lists
+		err = durable.Remove(c.listFile()) // another store may have what it lists
 		if err == nil {
 			err = c.begin(ctx, s.Custody)
 		}
@@ -83,7 +81,7 @@ func (c *Tenure) Ship(ctx context.Context, texts []blobs.Hash) error {
 			_, err = c.send(ctx, nil)
 		}
 		if err != nil {
-			c.lives.Log.Warn("the workspace is not stored as it is now", "identity", c.id.Name, "error", err)
+			c.Log.Warn("the workspace is not stored as it is now", "identity", c.id.Name, "error", err)
 		}
 	case sent[life.Sealed]:
 		c.sealed()
@@ -151,9 +149,9 @@ func (c *Tenure) unsaved() []string {
 		return c.workspace.lacking()
 	}
 	defer c.workspace.scanning.Unlock()
-	list, _ := os.ReadFile(filepath.Join(c.id.Dir, workspaceFile))
+	list, _ := os.ReadFile(c.listFile())
 	if _, err := c.workspace.scan(list, nil); err != nil {
-		c.lives.Log.Warn("it is not known which files of the workspace are not stored", "identity", c.id.Name, "error", err)
+		c.Log.Warn("it is not known which files of the workspace are not stored", "identity", c.id.Name, "error", err)
 	}
 	return c.workspace.lacking()
 }
@@ -247,15 +245,15 @@ func (c *Tenure) create(ctx context.Context, segment Segment) error {
 	if c.gone != nil {
 		return c.gone
 	}
-	l, stream, n := c.lives, Stream(c.id.Self), c.at.N+1
-	segment.Self, segment.Host, segment.Custody, segment.Nonce = c.id.Self, l.Host, c.at.Custody, streams.Nonce()
-	data, err := l.Streams.Sealed(stream, n, segment.encode())
+	stream, n := c.stream(), c.at.N+1
+	segment.Self, segment.Host, segment.Custody, segment.Nonce = c.id.Self, c.Host, c.at.Custody, streams.Nonce()
+	data, err := c.Streams.Sealed(stream, n, segment.encode())
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	asked, err := c.insist(ctx, func() error { return l.Streams.Store.Create(ctx, stream, n, data) })
-	if errors.Is(err, share.ErrTaken) {
+	asked, err := c.insist(ctx, func() error { return c.Streams.Store.Create(ctx, stream, n, data) })
+	if share.IsTaken(err) {
 		err = c.taken(ctx, n, segment.Nonce)
 	}
 	if err != nil {
@@ -264,8 +262,8 @@ func (c *Tenure) create(ctx context.Context, segment Segment) error {
 	c.at.N, c.at.Mark, c.at.Nonce, c.acked = n, segment.end, segment.Nonce, asked
 	c.at.Opening, c.at.Stopped, c.at.Unsaved = segment.Opening, segment.Stopped, segment.Unsaved
 	c.files.learn(segment.Files)
-	if l.Shipped != nil {
-		l.Shipped(time.Since(began))
+	if c.Shipped != nil {
+		c.Shipped(time.Since(began))
 	}
 	return nil
 }
@@ -276,11 +274,11 @@ func (c *Tenure) insist(ctx context.Context, ask func() error) (asked time.Time,
 	for away := false; ; away = true {
 		asked = time.Now()
 		err = ask()
-		if !errors.Is(err, share.ErrAway) || c.givesUp(ctx) {
+		if !share.IsAway(err) || c.givesUp(ctx) {
 			return asked, err
 		}
 		if !away {
-			c.lives.Log.Warn("the store of [share] is away: the identity waits", "identity", c.id.Name, "error", err)
+			c.Log.Warn("the store of [share] is away: the identity waits", "identity", c.id.Name, "error", err)
 			shown, _ := status.Read(c.id.Dir) // what else it shows stays, until it shows something again
 			shown.State, shown.Error = status.Retrying, "it waits for the store of [share]: "+err.Error()
 			_ = status.Write(c.id.Dir, shown) // a view
@@ -302,16 +300,16 @@ func (c *Tenure) insistLarge(ctx context.Context, hash blobs.Hash, text []byte) 
 
 // taken returns nil where segment n has this nonce, and a *home.ElsewhereError where another host created it.
 func (c *Tenure) taken(ctx context.Context, n int, nonce string) error {
-	segment, err := c.lives.segment(ctx, c.id.Self, n)
+	segment, err := c.segment(ctx, c.id.Self, n)
 	switch {
 	case err != nil:
-		return &home.ElsewhereError{Identity: c.id, Host: "another host"}
+		return c.elsewhere("another host")
 	case segment.Nonce == nonce:
 		return nil
-	case segment.Host.ID == c.lives.Host.ID:
+	case segment.Host.ID == c.Host.ID:
 		return fmt.Errorf("%w: this host sent it before; open %s again", share.ErrTaken, c.id.Name)
 	}
-	return &home.ElsewhereError{Identity: c.id, Host: segment.Host.Label}
+	return c.elsewhere(segment.Host.Label)
 }
 
 // freshFor is the time in which this host may act after the store said that it has the life. A silent host loses its
@@ -357,7 +355,7 @@ func (c *Tenure) sealed() {
 			err = c.pack(at, upto)
 		}
 		if err != nil && c.closed.Err() == nil {
-			c.lives.Log.Warn("what goes on beside a shared life failed; it is tried again", "identity", c.id.Name, "error", err)
+			c.Log.Warn("what goes on beside a shared life failed; it is tried again", "identity", c.id.Name, "error", err)
 		}
 	})
 }
@@ -365,8 +363,8 @@ func (c *Tenure) sealed() {
 // pack packs the segments up to a number, if the store has all up to a place. Else the next Check writes them again: who
 // ships all the time does not see that older ones are gone.
 func (c *Tenure) pack(at streams.At, upto int) error {
-	stream := Stream(c.id.Self)
-	err := c.lives.Streams.Whole(c.closed, stream, at)
+	stream := c.stream()
+	err := c.Streams.Whole(c.closed, stream, at)
 	if streams.Unreadable(err) {
 		if !c.holed.Swap(true) {
 			c.lose(err)
@@ -376,7 +374,7 @@ func (c *Tenure) pack(at streams.At, upto int) error {
 	if err != nil {
 		return err
 	}
-	return c.lives.Streams.Pack(c.closed, stream, upto, begins)
+	return c.Streams.Pack(c.closed, stream, upto, begins)
 }
 
 // begins reports whether a segment begins a custody: it stays where others are forgotten.
@@ -390,7 +388,7 @@ func begins(text []byte) bool {
 func (c *Tenure) Snapshot(ctx context.Context) {
 	_, err := c.insist(ctx, func() error { return c.storeWorkspace(ctx) })
 	if err != nil {
-		c.lives.Log.Warn("the workspace is not stored as it is now", "identity", c.id.Name, "error", err)
+		c.Log.Warn("the workspace is not stored as it is now", "identity", c.id.Name, "error", err)
 	}
 }
 
@@ -402,7 +400,7 @@ func (c *Tenure) storeWorkspace(ctx context.Context) error {
 		_, err := c.workspace.scan(nil, nil)
 		return err
 	}
-	file := filepath.Join(c.id.Dir, workspaceFile)
+	file := c.listFile()
 	was, _ := os.ReadFile(file)
 	list, err := c.workspace.scan(was, func(hash blobs.Hash, text []byte) error { return c.putLarge(ctx, hash, text) })
 	if err != nil || bytes.Equal(list, was) {

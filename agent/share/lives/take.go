@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"time"
 
 	"lethe/agent/home"
@@ -42,7 +41,7 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 			return fmt.Errorf("take %s: %s has not stored all of it yet", id.Name, c.at.Host.Label)
 		case from != "" && c.at.Host.ID != from:
 			c.onTaken()
-			return &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
+			return c.elsewhere(c.at.Host.Label)
 		case l.Lost == nil:
 			state, last, err := c.fold()
 			if err == nil {
@@ -52,7 +51,7 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 				return fmt.Errorf("take %s: %w; start it at %s, which writes it again", id.Name, err, c.at.Host.Label)
 			}
 		}
-		if err = c.begin(ctx, c.at.Custody+1); !errors.Is(err, share.ErrTaken) {
+		if err = c.begin(ctx, c.at.Custody+1); !share.IsTaken(err) {
 			return err
 		}
 		time.Sleep(rand.N(100 * time.Millisecond))
@@ -81,17 +80,17 @@ func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
 
 // begin creates the segment with which this host has the life.
 func (c *Tenure) begin(ctx context.Context, custody int) error {
-	l, asked, opening := c.lives, time.Now(), c.at.N == 0
+	asked, opening := time.Now(), c.at.N == 0
 	segment := Segment{
-		Self: c.id.Self, Host: l.Host, Custody: custody, Begins: true, Nonce: streams.Nonce(),
+		Self: c.id.Self, Host: c.Host, Custody: custody, Begins: true, Nonce: streams.Nonce(),
 		Opening: opening, Stopped: c.at.Stopped,
 	}
-	n, stream := c.at.N+1, Stream(c.id.Self)
-	if err := l.Streams.CreateNewest(ctx, stream, n, segment.encode()); err != nil {
+	n, stream := c.at.N+1, c.stream()
+	if err := c.Streams.CreateNewest(ctx, stream, n, segment.encode()); err != nil {
 		return err
 	}
 	c.at.N, c.at.Nonce, c.acked = n, segment.Nonce, asked
-	c.at.Host, c.at.Custody, c.at.Opening = l.Host, custody, opening
+	c.at.Host, c.at.Custody, c.at.Opening = c.Host, custody, opening
 	if !opening {
 		c.onTaken()
 	}
@@ -99,8 +98,8 @@ func (c *Tenure) begin(ctx context.Context, custody int) error {
 }
 
 func (c *Tenure) onTaken() {
-	if c.lives.OnTaken != nil {
-		c.lives.OnTaken(c.id, c.at.Host, c.at.Custody)
+	if c.OnTaken != nil {
+		c.OnTaken(c.id, c.at.Host, c.at.Custody)
 	}
 }
 
@@ -121,7 +120,7 @@ func (c *Tenure) settle(ctx context.Context) error {
 	if err := c.save(); err != nil {
 		return err
 	}
-	return c.lives.Home.Link(c.id)
+	return c.Home.Link(c.id)
 }
 
 // fold returns the state and the last append of the log here.
@@ -143,7 +142,7 @@ func (c *Tenure) cutBack(state *mind.State, last life.Append) error {
 	}
 	end := last[len(last)-1].At
 	for room := range state.Rooms {
-		lines, _, _, _ := chat.Tail(c.lives.Home.Room(room), 50) // who reads the room tells of an error
+		lines, _, _, _ := chat.Tail(c.Home.Room(room), 50) // who reads the room tells of an error
 		for _, line := range lines {
 			if line.By(c.id.Name) && line.At.After(end) {
 				return fmt.Errorf("room %s has lines of %s since %s, of which its life does not know: the store has lost its "+
@@ -162,7 +161,7 @@ func (c *Tenure) settleFiles(ctx context.Context, state *mind.State) error {
 	if err := c.relink(state); err != nil {
 		return err
 	}
-	list, _, err := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
+	list, _, err := durable.ReadRegular(c.listFile(), math.MaxInt32)
 	isStored := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // an empty workspace would be stored over the listed one
 		return err
@@ -201,7 +200,7 @@ func (c *Tenure) relink(state *mind.State) error {
 		if !r.Joined {
 			continue
 		}
-		if err := chat.Subscribe(c.id.Subs(), c.lives.Home.Chats(), room); err != nil {
+		if err := chat.Subscribe(c.id.Subs(), c.Home.Chats(), room); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -51,7 +52,7 @@ const mostLeft = 100
 // the lines of workspace.list; without, it looks which these are. It notes the names of all that is not stored.
 func (w *workspace) scan(before []byte, put func(blobs.Hash, []byte) error) (lines []byte, err error) {
 	root, err := os.OpenRoot(w.dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if os.IsNotExist(err) {
 		w.left.Store(nil)
 		return nil, nil
 	} else if err != nil {
@@ -126,7 +127,7 @@ func (s *scan) visit(name string, d fs.DirEntry, err error) error {
 // file stores a file unless it is stored. A file that has no room or cannot be read is noted.
 func (s *scan) file(name string) error {
 	info, err := s.root.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if os.IsNotExist(err) {
 		return nil // it went meanwhile
 	}
 	isLarge := err == nil && info.Size() > s.room
@@ -366,6 +367,14 @@ type listed struct {
 
 // as returns the file as position.Stale names it.
 func (l listed) as(name string) string { return l.hash.String() + " " + name }
+
+func (c *Tenure) listFile() string { return filepath.Join(c.id.Dir, workspaceFile) }
+
+// listed returns the files that the list here names.
+func (c *Tenure) listed() map[string]listed {
+	list, _, _ := durable.ReadRegular(c.listFile(), math.MaxInt32)
+	return parseList(list)
+}
 
 func parseList(text []byte) map[string]listed {
 	out := map[string]listed{}

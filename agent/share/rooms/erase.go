@@ -3,7 +3,6 @@ package rooms
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -33,19 +32,14 @@ func (r *Rooms) Settle(ctx context.Context) error {
 // Erased makes the store hold rooms as the files in share do after an erasure, and nothing else. An entry tells the
 // other hosts. After an error the caller calls it again.
 func (r *Rooms) Erased(ctx context.Context) error {
-	err := r.anewStored(ctx)
+	err := r.locked(ctx, (*round).makeAnew)
 	if err != nil {
 		err = fmt.Errorf("erase from what is stored of rooms: %w", err)
 	}
 	return err
 }
 
-// anewStored makes all that is stored anew, by the files in share, with lines that the store has lost.
-func (r *Rooms) anewStored(ctx context.Context) error {
-	return r.locked(ctx, func(s *round) error { return s.makeAnew() })
-}
-
-// makeAnew is anewStored.
+// makeAnew makes all that is stored anew, by the files in share, with lines that the store has lost.
 func (s *round) makeAnew() (err error) {
 	for range 2 { // the newest entry stays as it is, and the one before it can have lines
 		if err == nil {
@@ -67,7 +61,7 @@ func (s *round) mark(erased int) (err error) {
 		if err = s.sync("", nil); err == nil {
 			err = s.add(nil, erased)
 		}
-		if !errors.Is(err, share.ErrTaken) {
+		if !share.IsTaken(err) {
 			break
 		}
 		time.Sleep(rand.N(20 * time.Millisecond))
@@ -155,12 +149,7 @@ func (s *round) fill(part *item, at int64) error {
 		return nil
 	}
 	part.lines = here[:gap+len(part.lines)]
-	part.Large = blobs.Hash{}
-	if len(part.lines) > maxAdded {
-		part.Large = blobs.Sum(part.lines)
-		err = s.Streams.PutLarge(s.ctx, Stream, part.Large, part.lines)
-	}
-	return err
+	return s.enlarge(part)
 }
 
 // rest adds items with the lines that the store has lost at the ends of rooms, behind offsets.

@@ -165,11 +165,16 @@ func (s *round) item(room string, lines []byte, here bool) (part item, err error
 			part.Files = append(part.Files, hash)
 		}
 	}
-	if len(lines) > maxAdded {
-		part.Large = blobs.Sum(lines)
-		err = s.Streams.PutLarge(s.ctx, Stream, part.Large, lines)
+	return part, s.enlarge(&part)
+}
+
+// enlarge stores the lines of an item by themselves if they are long.
+func (s *round) enlarge(part *item) error {
+	if part.Large = (blobs.Hash{}); len(part.lines) <= maxAdded {
+		return nil
 	}
-	return part, err
+	part.Large = blobs.Sum(part.lines)
+	return s.Streams.PutLarge(s.ctx, Stream, part.Large, part.lines)
 }
 
 // deliver brings the lines that a step adds to a room into its file in chats. again says that it may have been done.

@@ -1,7 +1,6 @@
 package rooms
 
 import (
-	"errors"
 	"sort"
 	"time"
 
@@ -32,7 +31,7 @@ func (s *round) pack() error {
 		if err == nil {
 			e, err = decode(text)
 		}
-		if err != nil && !errors.Is(err, share.ErrMissing) { // a missing one is in a pack
+		if err != nil && !share.IsMissing(err) { // a missing one is in a pack
 			failed = err
 		}
 		return e.At.After(young)
@@ -41,7 +40,7 @@ func (s *round) pack() error {
 		return failed
 	}
 	_, err := s.Streams.Get(s.ctx, Stream, old-mostLoose)
-	if errors.Is(err, share.ErrMissing) {
+	if share.IsMissing(err) {
 		return nil // few are outside of packs
 	}
 	if err != nil {

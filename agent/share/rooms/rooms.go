@@ -161,7 +161,7 @@ func (r *Rooms) Sync(ctx context.Context) error {
 
 // Pull brings lines of other hosts, and looks at no room where they said nothing.
 func (r *Rooms) Pull(ctx context.Context) error {
-	return r.locked(ctx, func(s *round) error { return s.pull() })
+	return r.locked(ctx, (*round).pull)
 }
 
 // sync adds new lines of chats, of one room or with "" of all, and the items that more returns, until there is nothing
@@ -186,7 +186,7 @@ func (s *round) sync(room string, more func() ([]item, error)) error {
 			return err
 		}
 		err = s.add(fitting(items), 0)
-		if reads = errors.Is(err, share.ErrTaken); reads {
+		if reads = share.IsTaken(err); reads {
 			time.Sleep(rand.N(20 * time.Millisecond)) // so that hosts that meet do not meet again
 		} else if err != nil {
 			return err

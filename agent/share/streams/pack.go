@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -101,7 +100,7 @@ func (h *shelf) readable(ctx context.Context, k int) (packed pack, err error) {
 }
 
 // scan is Each of the texts in packs, up to h.to.
-func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte, error) error) (int, error) {
+func (h *shelf) scan(ctx context.Context, after int, f Visit) (int, error) {
 	var err error
 	first := 1 + sort.Search(h.last-1, func(before int) bool { // the first pack that has a text wanted
 		if after == 0 || err != nil {
@@ -184,7 +183,7 @@ func (s *Streams) Pack(ctx context.Context, stream string, upto int, keep func(t
 		return err
 	}
 	err = h.gather(ctx, upto, keep)
-	if errors.Is(err, share.ErrTaken) || errors.Is(err, share.ErrMissing) {
+	if share.IsTaken(err) || share.IsMissing(err) {
 		err = nil // another host packs them
 	}
 	if err != nil {
@@ -241,7 +240,7 @@ func (h *shelf) search(ctx context.Context) error {
 	if h.gen+h.last > 0 {
 		return nil
 	}
-	if _, err := h.Get(ctx, h.stream, 1); !errors.Is(err, share.ErrMissing) {
+	if _, err := h.Get(ctx, h.stream, 1); !share.IsMissing(err) {
 		return nil
 	}
 	all, err := h.List(ctx, generations(h.stream)+"/")

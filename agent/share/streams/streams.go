@@ -112,7 +112,7 @@ var ErrAnew = errors.New("the stream was made anew")
 
 // Unreadable reports whether an error says that a text is missing or damaged, and not that the store is away.
 func Unreadable(err error) bool {
-	missing := errors.Is(err, share.ErrMissing) || errors.Is(err, ErrLess)
+	missing := share.IsMissing(err) || errors.Is(err, ErrLess)
 	damaged := errors.Is(err, ErrDamaged) || errors.Is(err, share.ErrDamaged)
 	return missing || damaged
 }
@@ -120,11 +120,12 @@ func Unreadable(err error) bool {
 // passable reports whether Each goes on behind a text. A text that no key opens may be damaged, if keys open others.
 func passable(err error) bool { return Unreadable(err) || errors.Is(err, ErrKey) }
 
+// Visit is called for a text, or with the error that it has instead.
+type Visit func(n int, text []byte, err error) error
+
 // Each calls f for each text of a stream behind a place, in order, and returns the place of the last one. A text that is
 // Unreadable comes with its error.
-func (s *Streams) Each(
-	ctx context.Context, stream string, from At, f func(n int, text []byte, err error) error,
-) (At, error) {
+func (s *Streams) Each(ctx context.Context, stream string, from At, f Visit) (At, error) {
 	var locked error
 	at, err := s.each(ctx, stream, from, func(n int, text []byte, err error) error {
 		if errors.Is(err, ErrKey) {
@@ -138,9 +139,7 @@ func (s *Streams) Each(
 	return at, err
 }
 
-func (s *Streams) each(
-	ctx context.Context, stream string, from At, f func(n int, text []byte, err error) error,
-) (At, error) {
+func (s *Streams) each(ctx context.Context, stream string, from At, f Visit) (At, error) {
 	newest, err := s.newestBehind(ctx, stream, from)
 	if err != nil || newest <= from.N {
 		return from, err
@@ -166,46 +165,43 @@ func (s *Streams) each(
 
 // ScanLately is Each for a caller that knows that packs hold no text behind a place, except those of a Rewrite. It lists
 // nothing.
-func (s *Streams) ScanLately(
-	ctx context.Context, stream string, from At, f func(n int, text []byte, err error) error,
-) (At, error) {
-	for {
-		err := s.Last(ctx, stream, from.N)
-		switch {
-		case err == nil:
-			if err = s.noGap(ctx, stream, from.N+1); err == nil {
-				return from, s.still(ctx, stream, from.Gen)
-			}
-			if errors.Is(err, share.ErrTaken) {
-				return s.each(ctx, stream, from, f)
-			}
-		case errors.Is(err, share.ErrTaken):
+func (s *Streams) ScanLately(ctx context.Context, stream string, from At, f Visit) (at At, err error) {
+	for more := true; more && err == nil; {
+		if more, err = s.Has(ctx, stream, from.N+1); more {
 			from, err = s.scanOn(ctx, stream, from, from.N+1, f)
-		case errors.Is(err, share.ErrMissing): // the store has less, or it is in a pack
-			return s.each(ctx, stream, from, f)
-		}
-		if err != nil {
-			return from, err
 		}
 	}
+	isThere, isGap := true, false
+	if err == nil && from.N > 0 {
+		isThere, err = s.Has(ctx, stream, from.N)
+	}
+	if err == nil {
+		isGap, err = s.Has(ctx, stream, from.N+2)
+	}
+	isLess := !isThere || isGap // or it is in a pack
+	if err == nil && isLess {
+		return s.each(ctx, stream, from, f)
+	}
+	if err == nil {
+		err = s.still(ctx, stream, from.Gen)
+	}
+	return from, err
 }
 
-// noGap returns share.ErrTaken if text n, which is not there, has one behind it: the store has lost it.
-func (s *Streams) noGap(ctx context.Context, stream string, n int) error {
-	_, err := s.Store.Get(ctx, stream, n+1)
-	switch {
-	case err == nil:
-		return share.ErrTaken
-	case errors.Is(err, share.ErrMissing):
-		return nil
+// Has reports whether the store has text n of a stream, which a pack may have, too. It lists nothing.
+func (s *Streams) Has(ctx context.Context, stream string, n int) (bool, error) {
+	_, err := s.Store.Get(ctx, stream, n)
+	has := err == nil || errors.Is(err, share.ErrDamaged)
+	if has || share.IsMissing(err) {
+		err = nil
 	}
-	return err
+	return has, err
 }
 
 // still returns ErrAnew if a stream has a later generation of packs.
 func (s *Streams) still(ctx context.Context, stream string, gen int) error {
-	err := s.noGap(ctx, generations(stream), gen)
-	if errors.Is(err, share.ErrTaken) {
+	isLater, err := s.Has(ctx, generations(stream), gen+1)
+	if isLater {
 		err = ErrAnew
 	}
 	return err
@@ -213,7 +209,10 @@ func (s *Streams) still(ctx context.Context, stream string, gen int) error {
 
 // CreateLately is CreateNewest behind a place for which ScanLately is right. It lists nothing.
 func (s *Streams) CreateLately(ctx context.Context, stream string, behind At, text []byte) error {
-	err := s.noGap(ctx, stream, behind.N+1)
+	isGap, err := s.Has(ctx, stream, behind.N+2) // the store has lost the next one
+	if err == nil && isGap {
+		err = share.ErrTaken
+	}
 	if err == nil {
 		err = s.Create(ctx, stream, behind.N+1, text)
 	}
@@ -244,7 +243,7 @@ func (s *Streams) newestBehind(ctx context.Context, stream string, from At) (int
 // Holds returns ErrLess unless the store has the text with number n of a stream.
 func (s *Streams) Holds(ctx context.Context, stream string, n int) error {
 	_, err := s.Get(ctx, stream, n)
-	if !errors.Is(err, share.ErrMissing) {
+	if !share.IsMissing(err) {
 		return err
 	}
 	h, err := s.shelf(ctx, stream, 0)
@@ -254,19 +253,17 @@ func (s *Streams) Holds(ctx context.Context, stream string, n int) error {
 	return err
 }
 
-func (s *Streams) scanOn(
-	ctx context.Context, stream string, from At, newest int, f func(n int, text []byte, err error) error,
-) (At, error) {
+func (s *Streams) scanOn(ctx context.Context, stream string, from At, newest int, f Visit) (At, error) {
 	for looked := false; from.N < newest; from.N++ {
 		n := from.N + 1
 		text, err := s.Get(ctx, stream, n)
-		if errors.Is(err, share.ErrMissing) && !looked { // it was packed meanwhile
+		if share.IsMissing(err) && !looked { // it was packed meanwhile
 			if h, herr := s.shelf(ctx, stream, from.Gen); herr == nil && h.to >= n {
 				return s.each(ctx, stream, from, f)
 			}
 			looked = true
 		}
-		if errors.Is(err, share.ErrMissing) {
+		if share.IsMissing(err) {
 			err = fmt.Errorf("read text %d of %s: %w: it is missing", n, stream, ErrDamaged)
 		}
 		if err != nil && !passable(err) {
@@ -295,9 +292,9 @@ func (s *Streams) salt(ctx context.Context) ([]byte, error) {
 		return slices.Clip(s.secret), nil
 	}
 	secret, err := s.Get(ctx, saltStream, 1)
-	if errors.Is(err, share.ErrMissing) && !s.Only {
+	if share.IsMissing(err) && !s.Only {
 		err = s.Create(ctx, saltStream, 1, []byte(rand.Text()))
-		if err == nil || errors.Is(err, share.ErrTaken) {
+		if err == nil || share.IsTaken(err) {
 			secret, err = s.Get(ctx, saltStream, 1)
 		}
 	}
@@ -319,7 +316,7 @@ func (s *Streams) PutLarge(ctx context.Context, stream string, hash blobs.Hash, 
 			end = '.'
 		}
 		err = s.Create(ctx, name, n, append([]byte{end}, piece...))
-		if errors.Is(err, share.ErrTaken) {
+		if share.IsTaken(err) {
 			err = nil
 		}
 		if end == '.' {

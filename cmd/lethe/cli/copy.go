@@ -30,7 +30,7 @@ func (app *App) FindToRead(ctx context.Context, who string) (home.Identity, erro
 		return id, err
 	}
 	copied, err := app.readCopy(ctx, elsewhere)
-	if errors.Is(err, share.ErrAway) {
+	if share.IsAway(err) {
 		app.Note("this is as this host had it: %s goes on at %s", id.Name, elsewhere.Host)
 		return id, nil
 	}

@@ -173,7 +173,7 @@ func (app *App) Meant() (home.Identity, error) {
 	if err == nil && byHash { // only a name boots
 		id, err = home.Identity{}, fmt.Errorf("find identity %q: %w", name, home.ErrNotFound)
 	}
-	if name == "" && errors.As(err, new(*home.ElsewhereError)) {
+	if name == "" && home.IsElsewhere(err) {
 		return id, err
 	}
 	if errors.Is(err, home.ErrNotFound) {

@@ -64,7 +64,7 @@ func await(
 	}
 	for reply, err := range host.SayTo(ctx, app.Settings.UserName(), room, text, identities, tellTrouble) {
 		switch {
-		case errors.As(err, new(*home.ElsewhereError)): // which says what to do
+		case home.IsElsewhere(err): // which says what to do
 		case errors.Is(err, host.ErrNotHeard):
 			err = exit.Hint(err, "rooms are named when it starts: %s", app.HowToHear(room))
 		case errors.Is(err, host.ErrStopped):

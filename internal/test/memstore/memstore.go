@@ -96,20 +96,6 @@ func (s *Store) Newest(ctx context.Context, stream string, after int) (n int, er
 	return n, err
 }
 
-func (s *Store) Last(ctx context.Context, stream string, n int) error {
-	return s.call("last", stream, n, func() error {
-		_, is := s.streams[stream][n]
-		_, taken := s.streams[stream][n+1]
-		switch {
-		case taken:
-			return share.ErrTaken
-		case !is:
-			return share.ErrMissing
-		}
-		return nil
-	})
-}
-
 func (s *Store) Numbers(ctx context.Context, stream string) (all []int, err error) {
 	err = s.call("numbers", stream, 0, func() error {
 		all = slices.Collect(maps.Keys(s.streams[stream]))

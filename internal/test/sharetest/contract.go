@@ -92,11 +92,6 @@ func once(t *testing.T, first, second share.Store) {
 	want(t, "a host that knows nothing", second.Create(ctx, "once", 2, text("b")), share.ErrTaken)
 	create(t, second, "once", 6, text("b"))
 	want(t, "a host that was asleep", first.Create(ctx, "once", 6, text("a")), share.ErrTaken)
-	for n, wanted := range []error{6: nil, 5: share.ErrTaken, 7: share.ErrMissing} {
-		if n > 4 {
-			want(t, fmt.Sprintf("text %d is the last", n), second.Last(ctx, "once", n), wanted)
-		}
-	}
 	create(t, first, "once", 7, text("a"))
 	if n, err := second.Newest(ctx, "once", 9); err != nil || n != 9 {
 		t.Errorf("the newest, when 9 is known: %d, %v", n, err)
