@@ -198,7 +198,8 @@ func tidy(chunks [][]unit, most int) [][]unit {
 		if few && least >= aloneChunk {
 			return out
 		}
-		out = append(out[:at], append([][]unit{slices.Concat(out[at], out[at+1])}, out[at+2:]...)...)
+		out[at] = slices.Concat(out[at], out[at+1])
+		out = slices.Delete(out, at+1, at+2)
 	}
 }
 

@@ -243,7 +243,8 @@ func (sw *swap) card(from, to, tier int) error {
 		return err
 	}
 	c.Original = ref
-	sw.Faded = append(sw.Faded[:first], append([]mind.Range{c}, sw.Faded[to:]...)...)
+	sw.Faded[first] = c
+	sw.Faded = slices.Delete(sw.Faded, first+1, to)
 	sw.lines = append(sw.lines, Line{Fade: c.Fade(), Replacement: ref})
 	return nil
 }

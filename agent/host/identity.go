@@ -120,12 +120,12 @@ func (h *Host) settingsOf(id home.Identity) (config.Settings, error) {
 	settings := h.settings
 	settings.Tools.Workspace = cmp.Or(h.options.Workspace, settings.Tools.Workspace)
 	isHeard, err := h.isHeardByOthers(id)
+	leaves := len(settings.Tools.Shell) > 0 && !isHeard
+	if leaves && err == nil && !settings.Tools.Untried && !id.IsChild() {
+		err = sandbox.Try(settings.Tools.Shell, settings.Workspace(id.Dir))
+	}
 	if err != nil || !isHeard {
-		untried := len(settings.Tools.Shell) == 0 || settings.Tools.Untried || id.IsChild()
-		if err != nil || untried {
-			return settings, err
-		}
-		return settings, sandbox.Try(settings.Tools.Shell, settings.Workspace(id.Dir))
+		return settings, err
 	}
 	settings.Tools.Workspace, settings.Tools.Roots, settings.Tools.Shell = "", nil, nil
 	if settings.Tools.Bash == tools.BashTrusted {

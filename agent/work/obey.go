@@ -60,27 +60,20 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 // stop stops the workers of the plan, as a person stops one in its room. It may be called again.
 func (p Plan) stop(home string, s *mind.State) error {
 	for _, call := range s.Approved {
-		if p.has(call.Exact) {
+		if strings.HasPrefix(call.Exact, p.Name+"/") {
 			return fmt.Errorf("drop plan %s: a worker is about to begin: look again when its identity runs", p.Name)
 		}
 	}
 	for _, child := range s.Working() {
-		if !p.has(child.Step) {
-			continue
-		}
-		line, err := chat.Format(false, p.Signer(), time.Now(), "/stop")
-		if err == nil {
-			_, _, err = chat.Append(filepath.Join(home, "chats", child.Room+".md"), line)
-		}
-		if err != nil {
-			return err
+		if strings.HasPrefix(child.Step, p.Name+"/") {
+			line, _ := chat.Format(false, p.Signer(), time.Now(), "/stop") // it is not blank
+			if _, _, err := chat.Append(filepath.Join(home, "chats", child.Room+".md"), line); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
-
-// has reports whether a worker's step is one of the plan's.
-func (p Plan) has(step string) bool { return strings.HasPrefix(step, p.Name+"/") }
 
 // drop moves the plan where none is read.
 func (p Plan) drop(workspace string) error {

@@ -145,7 +145,7 @@ func in(file, other string) bool {
 // Ask is the call that gives a step to a worker.
 func (p Plan) Ask(step Step) mind.Ask {
 	files, number := strings.Join(namesIn(step.files), " "), step.Number()
-	soul := fmt.Sprintf("Your work is step %s of the plan %s/%s: %s", number, Dir, p.Name, p.Goal)
+	soul := "Your work is step " + number + p.souls() + p.Goal
 	if step.Person+step.Judge != "" {
 		soul += "\nIt is done when: " + step.Rule
 	}
@@ -158,6 +158,15 @@ func (p Plan) Ask(step Step) mind.Ask {
 	}
 	text, _ := json.Marshal(args) // cannot fail
 	return mind.Ask{Call: p.Signer(), Tool: "SPAWN", Args: string(text), Step: step.id() + files}
+}
+
+// souls stands in the souls of its workers.
+func (p Plan) souls() string { return fmt.Sprintf(" of the plan %s/%s: ", Dir, p.Name) }
+
+// Gave reports whether a child, by its directory, is one of its workers.
+func (p Plan) Gave(child string) bool {
+	soul, _ := os.ReadFile(filepath.Join(child, "SOUL.md"))
+	return strings.Contains(string(soul), p.souls())
 }
 
 // Price is what workers cost at most, in USD.

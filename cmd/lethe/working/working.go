@@ -25,8 +25,9 @@ type Plan struct {
 	Held  bool   `json:"held,omitempty"`  // by a person, or a /stop
 	Waits bool   `json:"waits,omitempty"` // for people to confirm it
 	// Bounds are what people confirm.
-	Bounds string `json:"bounds,omitempty"`
-	Steps  []Step `json:"steps"`
+	Bounds string  `json:"bounds,omitempty"`
+	Spent  float64 `json:"spent_usd,omitempty"` // by its workers so far
+	Steps  []Step  `json:"steps"`
 
 	Give []string `json:"give,omitempty"` // steps that workers would begin now
 	USD  float64  `json:"usd,omitempty"`  // that these cost at most
@@ -77,6 +78,10 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 	if err != nil {
 		return err
 	}
+	all, err := app.Home.List()
+	if err != nil {
+		return err
+	}
 	read, problem := work.Read(app.Settings.Workspace(id.Dir))
 	states, plans := map[string]string{" ": "open", "?": "asked", ">": "given", "!": "failed"}, []Plan{}
 	for _, p := range read {
@@ -90,6 +95,11 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 				plan.Give = append(plan.Give, step.What)
 			}
 			plan.USD, plan.Say = p.Price(len(pass.Give)), pass.Say
+		}
+		for _, one := range all {
+			if child, _ := one.Child(); child != nil && child.Of == id.Name && p.Gave(one.Dir) {
+				plan.Spent += app.Look.Agent(one).CostUSD
+			}
 		}
 		for _, step := range p.Steps {
 			state := states[step.Mark]
@@ -121,6 +131,9 @@ func write(out io.Writer, id home.Identity, plans []Plan) {
 		if plan.Waits {
 			fmt.Fprintf(out, "  waits for: lethe work confirm %s\n", screen.Sanitize(strings.TrimSuffix(plan.Plan, ".md")))
 			fmt.Fprintf(out, "  bounds: %s\n", plan.Bounds)
+		}
+		if plan.Spent > 0 {
+			fmt.Fprintf(out, "  workers: %.2f USD so far\n", plan.Spent)
 		}
 		for _, step := range plan.Steps {
 			what := step.What
