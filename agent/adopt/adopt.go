@@ -164,11 +164,12 @@ var Agents = []Agent{
 
 // Find returns the agent with a name, or nil.
 func Find(name string) *Agent {
-	i := slices.IndexFunc(Agents, func(a Agent) bool { return a.Name == name })
-	if i < 0 {
-		return nil
+	for i := range Agents {
+		if Agents[i].Name == name {
+			return &Agents[i]
+		}
 	}
-	return &Agents[i]
+	return nil
 }
 
 // Places returns the directories where the agent may keep its store, absolute, by the variables of getenv.
@@ -258,7 +259,7 @@ func (a *Agent) find(store fs.FS, options Options) (all []Piece, size int64, err
 			return err
 		case err != nil:
 			return fs.SkipDir
-		case entry.IsDir() && name != "." && !isWhole && !slices.Contains(a.dirs, top(name)):
+		case entry.IsDir() && name != "." && !isWhole && !slices.Contains(a.dirs, strings.Split(name, "/")[0]):
 			return fs.SkipDir
 		case !entry.Type().IsRegular():
 			return nil
@@ -287,12 +288,6 @@ func (a *Agent) find(store fs.FS, options Options) (all []Piece, size int64, err
 		all = a.order(store, all)
 	}
 	return all, size, err
-}
-
-// top returns the first part of a path.
-func top(name string) string {
-	first, _, _ := strings.Cut(name, "/")
-	return first
 }
 
 // notes are the names of files that a person writes for an assistant; other files of memories are the assistant's.

@@ -174,7 +174,7 @@ func TestDeepText(t *testing.T) {
 		"h.jsonl": `{"id":"a","messages":[{"id":1,"role":"assistant","content":"x","tool_calls":` + calls + `}]}`,
 	})
 	got, report := read(t, "hermes", store, adopt.Options{})
-	wantUnknown(t, report, "record of another shape ×1 at h.jsonl:1")
+	wantUnknown(t, report, "block of another shape ×1 at h.jsonl:1")
 	if len(got.entries) != 1 {
 		t.Errorf("%q", got.lines)
 	}

@@ -85,7 +85,6 @@ type claudeRow struct {
 		Type   string
 		Prompt json.RawMessage
 	}
-	ToolUseResult json.RawMessage
 }
 
 // passedRows are the rows of Claude Code in which nobody speaks, or that repeat what is said elsewhere.
@@ -139,7 +138,7 @@ func (f *claudeFile) row(row *claudeRow) {
 	}
 	for _, entry := range f.parts(content) {
 		if entry.Kind == Result { // it does not end the message that is streamed
-			f.resultFile(row, &entry)
+			f.resultFile(&entry)
 			f.hold(base, claudePart{entry, row.UUID, nil})
 			continue
 		}
@@ -152,9 +151,6 @@ func (f *claudeFile) row(row *claudeRow) {
 func (f *claudeFile) place(row *claudeRow) {
 	session := &f.session
 	session.Dir = cmp.Or(session.Dir, row.CWD)
-	if session.Began.IsZero() {
-		session.Began = row.Timestamp.Time
-	}
 	if row.AgentID != "" && strings.HasSuffix(session.ID, row.AgentID) {
 		session.ID, session.Parent, session.Side = row.AgentID, row.SessionID, true
 	}
@@ -177,21 +173,13 @@ func (f *claudeFile) answer(row *claudeRow) {
 	}
 }
 
+// hold adds a block to the held message. It replaces one that it continues, and is dropped if it is a part of one.
 func (f *claudeFile) hold(base Entry, part claudePart) {
 	part.Entry = f.of(base, part.Entry)
-	if part.Kind == Result {
-		f.held = append(f.held, part)
-		return
-	}
-	f.merge(part)
-}
-
-// merge adds a block to the held message. It replaces one that it continues, and is dropped if it is a part of one.
-func (f *claudeFile) merge(part claudePart) {
 	for i := range f.held {
 		held := &f.held[i]
 		isOther := held.index != nil && part.index != nil && *held.index != *part.index
-		if isOther || held.Kind != part.Kind || held.Call != part.Call || len(held.Media)+len(part.Media) > 0 {
+		if isOther || part.Kind == Result || held.Kind != part.Kind || held.Call != part.Call || len(held.Media)+len(part.Media) > 0 {
 			continue
 		}
 		isLonger := strings.HasPrefix(part.Text, held.Text)
@@ -218,18 +206,15 @@ func (f *claudeFile) flush() {
 
 // resultFile puts the whole text in the place of the beginning of a result whose rest stands in a file, in tool-results
 // beside the session.
-func (f *claudeFile) resultFile(row *claudeRow, entry *Entry) {
-	var told struct{ PersistedOutputPath string }
-	_ = json.Unmarshal(row.ToolUseResult, &told) // it may be a text
+func (f *claudeFile) resultFile(entry *Entry) {
 	_, rest, _ := strings.Cut(entry.Text, "saved to: ")
 	line, _, _ := strings.Cut(rest, "\n")
 	if !strings.HasPrefix(entry.Text, "<persisted-output>") {
-		line = ""
+		return
 	}
 	dir := strings.TrimSuffix(f.file, ".jsonl")
 	if f.session.Side {
 		dir = path.Dir(path.Dir(f.file))
 	}
-	place := cmp.Or(told.PersistedOutputPath, strings.TrimSpace(line))
-	entry.Text = f.besides(path.Join(dir, "tool-results"), place, entry.Text)
+	entry.Text = f.besides(path.Join(dir, "tool-results"), strings.TrimSpace(line), entry.Text)
 }

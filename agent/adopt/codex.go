@@ -78,17 +78,15 @@ type codexMeta struct {
 // codexFile reads one rollout.
 type codexFile struct {
 	*Stream
-	fallback string // the thread's id by the name of the file
-	metas    int
-	said     bool   // items have roles, so events only double them
-	root     string // the thread, or the first one of its forks
-	scope    string // the turn
-	chain    string // of the texts of the turn, or since the root
-	summary  string // the last one
+	said    bool   // items have roles, so events only double them
+	root    string // the thread, or the first one of its forks
+	scope   string // the turn
+	chain   string // of the texts of the turn, or since the root
+	summary string // the last one
 }
 
 func readCodex(out *Stream, piece Piece) {
-	file := &codexFile{Stream: out, fallback: threadOf(piece.Path)}
+	file := &codexFile{Stream: out}
 	probe := newStream(out.ctx, out.store, nil, out.options) // its report does not count
 	probe.records(piece.Path, as(func(row *codexRow) {
 		var item codexItem
@@ -109,23 +107,22 @@ func threadOf(name string) string {
 func (f *codexFile) row(row *codexRow) {
 	if len(row.Payload) == 0 { // the first rollouts had no payloads: the row is one
 		row.Payload, row.Type = f.raw, "response_item"
-		if f.metas == 0 {
+		if f.root == "" {
 			row.Type = "session_meta"
 		}
 	}
 	var meta codexMeta
 	var item codexItem
 	if row.Type == "session_meta" {
-		if f.decode(row.Payload, &meta) {
+		if _, isRead := f.decode(row.Payload, &meta); isRead {
 			f.meta(meta)
 		}
 		return
 	}
-	if !f.decode(row.Payload, &item) {
+	if _, isRead := f.decode(row.Payload, &item); !isRead {
 		return
 	}
-	if f.metas == 0 {
-		f.metas++
+	if f.root == "" {
 		f.thread(meta)
 	}
 	if turn := cmp.Or(item.Told.TurnID, item.TurnID); turn != "" && turn != f.scope {
@@ -162,24 +159,22 @@ func (f *codexFile) entries(row *codexRow, item *codexItem) []Entry {
 func (f *codexFile) meta(meta codexMeta) {
 	isKnown := slices.Contains([]string{"", "legacy", "paginated"}, meta.HistoryMode)
 	switch {
-	case f.metas == 0 && !isKnown:
+	case f.root == "" && !isKnown:
 		f.refuse("unknown format: history_mode " + meta.HistoryMode)
 		return
-	case f.metas == 0:
+	case f.root == "":
 		f.thread(meta)
 	case meta.ID != f.session.ID && f.session.Parent == "": // copied with the parent's records
 		f.session.Parent = meta.ID
-		f.root = f.rootOf(meta.ID)
-		f.chain, f.roots[f.session.ID] = f.root, f.root
+		f.from(meta.ID)
 	}
-	f.metas++
 	f.report.Passed++
 }
 
 // thread begins the session. Copies of entries without a turn are told by the texts before them, from the root of all
 // forks on.
 func (f *codexFile) thread(meta codexMeta) {
-	id := cmp.Or(meta.ID, f.fallback)
+	id := cmp.Or(meta.ID, threadOf(f.file))
 	var spawned struct {
 		Subagent struct {
 			Spawn struct {
@@ -193,23 +188,20 @@ func (f *codexFile) thread(meta codexMeta) {
 		Began: meta.Timestamp.Time,
 	})
 	f.listed[id] = true
-	f.root = id
-	if parent := meta.ForkedFrom; parent != "" {
-		f.root = f.rootOf(parent)
-	}
-	f.chain, f.roots[id] = f.root, f.root
+	f.from(cmp.Or(meta.ForkedFrom, id))
 }
 
-// rootOf returns the first one of the forks that led to a thread.
-func (f *codexFile) rootOf(id string) string {
+// from has the thread's root be the first one of the forks that led to another thread, or to itself.
+func (f *codexFile) from(id string) {
 	for range 100 { // a circle ends
 		_, parent := f.past(id)
-		if root := f.roots[id]; root != "" || parent == "" {
-			return cmp.Or(root, id)
+		if f.roots[id] != "" || parent == "" {
+			break
 		}
 		id = parent
 	}
-	return id
+	f.root = cmp.Or(f.roots[id], id)
+	f.chain, f.roots[f.session.ID] = f.root, f.root
 }
 
 func (f *codexFile) item(row *codexRow, item *codexItem) []Entry {

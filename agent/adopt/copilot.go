@@ -66,8 +66,7 @@ func (s *Stream) copilotRow(event *copilotEvent) {
 		data.Content = first(data.Result, data.Error)
 		all = []Entry{s.result(&data.block)}
 	default:
-		kind, _, _ := strings.Cut(event.Type, ".")
-		s.passOver("event", kind, "session system assistant tool hook subagent skill permission abort model")
+		s.passOver("event", strings.Split(event.Type, ".")[0], "session system assistant tool hook subagent skill permission abort model")
 	}
 	s.pass(event.ID, base, all...)
 }

@@ -194,8 +194,7 @@ func (s *Stream) claudeTalk(c *claudeConversation) {
 	for _, m := range c.Messages {
 		base := Entry{ID: m.UUID, At: m.CreatedAt.Time, Who: s.voice(m.Sender)}
 		parts := s.parts(m.Content)
-		hasContent := slices.ContainsFunc(parts, func(e Entry) bool { return e.Text != "" || e.Media != nil })
-		if !hasContent {
+		if all := joined(parts); all.Text == "" && all.Media == nil {
 			parts = []Entry{{Kind: Said, Text: m.Text}}
 		}
 		for _, file := range m.Attachments {
@@ -217,11 +216,10 @@ func (s *Stream) claudeProject(p *struct {
 }) {
 	s.open(Session{ID: p.UUID, Title: p.Name, Began: p.CreatedAt.Time})
 	base := Entry{At: p.CreatedAt.Time, Who: Person, Kind: Memory}
-	s.pass(p.UUID+"/0", base, Entry{Text: p.Description})
-	s.pass(p.UUID+"/1", base, Entry{Text: p.Prompt})
+	s.pass(p.UUID, base, Entry{Text: p.Description}, Entry{Text: p.Prompt})
 	for i, doc := range p.Docs {
 		base.At = doc.CreatedAt.Time
-		s.pass(fmt.Sprintf("%s/%d", p.UUID, i+2), base, Entry{Tool: doc.Filename, Text: doc.Content})
+		s.pass(fmt.Sprintf("%s/%d", p.UUID, i), base, Entry{Tool: doc.Filename, Text: doc.Content})
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *Stream) prompt(content json.RawMessage) []Entry {
 }
 
 // geminiCLI reads the chats of Gemini CLI (seen: 0.61.0): a log of edits to a list of messages, or, in older files, the
-// list. The last version of a message counts; $set replaces the list, $rewindTo drops a message and all behind it.
+// list. The last version of a message counts; $set repeats them, $rewindTo drops a message and all behind it.
 var geminiCLI = Agent{
 	Name: "gemini-cli", Title: "Gemini CLI", Roots: []string{"$GEMINI_CLI_HOME/.gemini", ".gemini"},
 	dirs:  []string{"tmp"},
@@ -80,12 +80,9 @@ type geminiRow struct {
 	geminiMessage
 	SessionID string
 	Kind      string
-	Messages  []json.RawMessage
-	Set       *struct {
-		SessionID string
-		Messages  []json.RawMessage
-	} `json:"$set"`
-	RewindTo string `json:"$rewindTo"`
+	Messages  []geminiMessage
+	Set       *struct{ Messages []geminiMessage } `json:"$set"`
+	RewindTo  string                              `json:"$rewindTo"`
 }
 
 type geminiMessage struct {
@@ -106,7 +103,7 @@ type geminiFile struct {
 	*Stream
 	messages []geminiMessage
 	places   map[string]int // of messages, by their ids
-	size     int            // of the rows since the list was replaced, in bytes
+	size     int            // of the rows since the list was repeated, in bytes
 }
 
 func readGemini(out *Stream, piece Piece) {
@@ -138,11 +135,8 @@ func (f *geminiFile) row(row *geminiRow) {
 		f.refuse(fmt.Sprintf("unknown format: a log of edits over %d MB", maxText>>20))
 		return
 	}
-	for _, raw := range messages {
-		var m geminiMessage
-		if f.decode(raw, &m) {
-			f.keep(m)
-		}
+	for _, m := range messages {
+		f.keep(m)
 	}
 	switch {
 	case row.RewindTo != "":

@@ -64,12 +64,8 @@ func (s *Stream) hermesRow(m *hermesMessage) {
 	default:
 		all = append(all, s.parts(m.Content)...)
 	}
-	var calls string // a row of the database has them as a text
-	if json.Unmarshal(m.ToolCalls, &calls) == nil {
-		m.ToolCalls = nil
-		if calls != "" {
-			s.decode([]byte(calls), &m.ToolCalls)
-		}
+	if isText(m.ToolCalls) { // in a row of the database
+		m.ToolCalls = json.RawMessage(plain(m.ToolCalls))
 	}
 	all = append(all, s.parts(m.ToolCalls)...)
 	base := Entry{ID: m.ID.String(), At: m.Timestamp.Time, Who: who}

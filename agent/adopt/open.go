@@ -15,7 +15,6 @@ import (
 // A Store is a place of histories on this machine: a directory, a file of one, or a zip.
 type Store struct {
 	fs.FS
-	Place   string
 	Only    string // the file of FS that was meant; "" for all
 	dir     string // of its files; "" for a zip
 	closers []io.Closer
@@ -32,7 +31,7 @@ func Open(place string) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", place, err)
 		}
-		return &Store{FS: archive, Place: place, closers: []io.Closer{archive}}, nil
+		return &Store{FS: archive, closers: []io.Closer{archive}}, nil
 	}
 	dir, only := place, ""
 	if !info.IsDir() {
@@ -42,7 +41,7 @@ func Open(place string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{FS: root.FS(), Place: place, Only: only, closers: []io.Closer{root}, dir: dir}, nil
+	return &Store{FS: root.FS(), Only: only, closers: []io.Closer{root}, dir: dir}, nil
 }
 
 // A Source is a store of an agent, by its place.

@@ -16,21 +16,18 @@ var openClaw = Agent{
 		{`^workspace/(MEMORY|USER|memory/[^/]+)\.md$`, memory},
 	},
 	read: func(out *Stream, piece Piece) {
-		file := &piFile{Stream: out, newest: 4, joined: true}
+		file := &piFile{Stream: out, joined: true}
 		if piece.kind == sessions {
 			out.records(piece.Path, as(file.row))
 			return
 		}
-		isRefused := false // the session is of an unknown version
 		out.rows(piece.Path, "select * from transcript_events order by session_id, seq", as(
 			func(event *openClawEvent) {
 				if event.SessionID != file.given {
-					file = &piFile{Stream: out, newest: 4, joined: true, given: event.SessionID}
-					isRefused = false
+					file = &piFile{Stream: out, joined: true, given: event.SessionID}
 				}
-				if text, ok := out.event(event); ok && !isRefused {
+				if text, ok := out.event(event); ok {
 					out.inner(text, as(file.row))
-					isRefused, out.refused = out.refused, false
 				}
 			}))
 	},

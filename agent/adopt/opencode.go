@@ -81,7 +81,7 @@ order by s.time_created, s.id, m.time_created, m.id, p.id`
 
 func (s *Stream) openCodeRow(row *struct{ ID, Message, Part string }) {
 	message := openCodeMessage{}
-	if !s.decode([]byte(row.Message), &message) {
+	if _, isRead := s.decode([]byte(row.Message), &message); !isRead {
 		return
 	}
 	message.ID = row.ID
@@ -89,10 +89,7 @@ func (s *Stream) openCodeRow(row *struct{ ID, Message, Part string }) {
 }
 
 func (s *Stream) openCodePart(m *openCodeMessage, part *openCodePart) {
-	base := Entry{ID: m.ID, At: m.Time.Created.Time, Who: Assistant}
-	if m.Role == "user" {
-		base.Who = Person
-	}
+	base := Entry{ID: m.ID, At: m.Time.Created.Time, Who: s.voice(m.Role)}
 	var all []Entry
 	switch part.Type {
 	case "text":

@@ -55,7 +55,7 @@ func (s *Stream) parts(content json.RawMessage) (all []Entry) {
 	}
 	var blocks []json.RawMessage
 	if parse(content, &blocks) != nil {
-		return nil
+		s.notUnderstood("block of another shape")
 	}
 	for _, raw := range blocks {
 		all = append(all, s.part(raw))
@@ -72,14 +72,13 @@ func (s *Stream) part(raw json.RawMessage) Entry {
 		s.notUnderstood("block of another shape")
 		return Entry{}
 	}
+	call := cmp.Or(b.FunctionCall, b.Function)
 	switch {
-	case b.FunctionCall != nil:
-		return b.FunctionCall.call()
+	case call != nil:
+		call.ID = cmp.Or(call.ID, b.ID)
+		return call.call()
 	case b.FunctionResponse != nil:
 		return s.result(b.FunctionResponse)
-	case b.Function != nil:
-		b.Function.ID = b.ID
-		return b.Function.call()
 	case b.InlineData != nil:
 		return s.picture(b.InlineData)
 	case strings.Contains(b.Pointer, "://"):

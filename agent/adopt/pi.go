@@ -17,7 +17,7 @@ var pi = Agent{
 	dirs:  []string{"sessions"},
 	files: []pattern{{`\.jsonl$`, sessions}, {`^AGENTS\.md$`, memory}},
 	read: func(out *Stream, piece Piece) {
-		out.records(piece.Path, as((&piFile{Stream: out, newest: 3}).row))
+		out.records(piece.Path, as((&piFile{Stream: out}).row))
 	},
 }
 
@@ -48,14 +48,17 @@ type piMessage struct {
 // piFile reads the rows of a session.
 type piFile struct {
 	*Stream
-	newest int    // the newest version that is known
 	joined bool   // a session may lie in several files
 	given  string // the id of a session whose header may be missing
 	id     string // of the session; "" before its header
+
+	isUnknown bool // it is of an unknown version
 }
 
 func (f *piFile) row(row *piRow) {
 	switch {
+	case f.isUnknown:
+		return
 	case row.Type == "session":
 		f.header(row)
 		return
@@ -105,8 +108,13 @@ func (f *piFile) key(base Entry) string {
 }
 
 func (f *piFile) header(row *piRow) {
-	if row.Version > f.newest {
-		f.refuse(fmt.Sprintf("unknown format: version %d of a session; the newest known is %d", row.Version, f.newest))
+	newest := 3
+	if f.joined { // OpenClaw's
+		newest = 4
+	}
+	if row.Version > newest {
+		f.isUnknown = true
+		f.notUnderstood(fmt.Sprintf("unknown format: version %d of a session; the newest known is %d", row.Version, newest))
 		return
 	}
 	f.report.Passed++

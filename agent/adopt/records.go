@@ -42,7 +42,7 @@ func parse(raw []byte, value any) error {
 func as[P any](read func(P)) reader {
 	return func(s *Stream) bool {
 		value := reflect.New(reflect.TypeFor[P]().Elem()).Interface()
-		isJSON, isRead := s.into(value)
+		isJSON, isRead := s.decode(s.raw, value)
 		if isRead {
 			read(value.(P))
 		}
@@ -50,21 +50,17 @@ func as[P any](read func(P)) reader {
 	}
 }
 
-func (s *Stream) into(value any) (isJSON, isRead bool) {
-	if parse(s.raw, value) == nil {
+// decode reads JSON into value. Another shape counts as not understood.
+func (s *Stream) decode(raw []byte, value any) (isJSON, isRead bool) {
+	if parse(raw, value) == nil {
 		return true, true
 	}
-	isJSON = json.Valid(s.raw)
-	return isJSON, isJSON && s.decode(s.raw, value)
-}
-
-// decode reads JSON of the record into value. Another shape counts as not understood.
-func (s *Stream) decode(raw []byte, value any) bool {
-	err := json.Unmarshal(raw, value)
-	if err != nil {
+	isJSON = json.Valid(raw)
+	isRead = isJSON && json.Unmarshal(raw, value) == nil
+	if isJSON && !isRead {
 		s.notUnderstood("record of another shape")
 	}
-	return err == nil
+	return isJSON, isRead
 }
 
 // records calls read with each record of a file of the store that has one a line. It counts torn and endless lines.
@@ -115,7 +111,6 @@ func (s *Stream) recordsOf(line []byte, read reader) {
 		var raw json.RawMessage
 		err := decoder.Decode(&raw)
 		if err == nil {
-			s.report.Glued++
 			s.record(raw, read)
 			line = bytes.TrimSpace(line[decoder.InputOffset():])
 		} else {
@@ -161,7 +156,7 @@ func decoded(text string) (kind string, data []byte) {
 	}
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return kind, nil
+		data = nil
 	}
 	return kind, data
 }

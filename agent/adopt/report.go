@@ -23,7 +23,6 @@ type Report struct {
 	Known     int   `json:"known"`   // entries that an earlier run has taken
 	Doubled   int   `json:"doubled"` // entries that stood elsewhere: in a fork's parent, in an event
 	Passed    int   `json:"passed"`  // records of known kinds in which nobody speaks
-	Glued     int   `json:"glued"`   // records that stood in the line of another one
 	Early     int   `json:"early"`   // entries from before Options.Since
 	// First and Last are the times of the first and the last entry.
 	First time.Time `json:"first,omitzero"`

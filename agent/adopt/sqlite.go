@@ -18,17 +18,13 @@ var errNoSQLite = errors.New("the program lethe-sqlite is missing; in Lethe's so
 
 // findSQLite looks beside this program, and in PATH.
 func findSQLite() (string, error) {
-	if own, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(own), sqlite)
-		if found, err := exec.LookPath(beside); err == nil {
+	own, _ := os.Executable()
+	for _, name := range []string{filepath.Join(filepath.Dir(own), sqlite), sqlite} {
+		if found, err := exec.LookPath(name); err == nil {
 			return found, nil
 		}
 	}
-	found, err := exec.LookPath(sqlite)
-	if err != nil {
-		return "", errNoSQLite
-	}
-	return found, nil
+	return "", errNoSQLite
 }
 
 // Rows is Options.Rows for a directory.

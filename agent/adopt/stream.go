@@ -295,9 +295,7 @@ func (m *moment) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	var seconds float64
-	if json.Unmarshal([]byte(text), &seconds) != nil {
-		return nil // a time that nobody can read is unknown
-	}
+	_ = json.Unmarshal([]byte(text), &seconds) // a time that nobody can read is unknown
 	for seconds > 1e11 {
 		seconds /= 1000
 	}

@@ -34,16 +34,13 @@ func (s *Shelf) lists() (records []journal.Record, err error) {
 	return records, nil
 }
 
-// sources returns the agents of each line of the prompt.
+// sources returns the agents of each line of the prompt, by their names.
 func (s *Shelf) sources() (all [][]string) {
-	counts := map[string]int{}
+	names := map[string]bool{}
 	for _, part := range s.kept {
-		counts[part.Agent]++
+		names[part.Agent] = true
 	}
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
-	for i, name := range names {
+	for i, name := range slices.Sorted(maps.Keys(names)) {
 		if i < mostSources {
 			all = append(all, nil)
 		}

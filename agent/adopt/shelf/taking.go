@@ -66,7 +66,7 @@ func (s *Shelf) begin(ctx context.Context, source adopt.Source, options adopt.Op
 		defer store.Close()
 		defer func() {
 			if p := recover(); p != nil {
-				t.err = fmt.Errorf("read %s: panic: %v", store.Place, p)
+				t.err = fmt.Errorf("read %s: panic: %v", source.Place, p)
 			}
 		}()
 		queue := &queue{ctx: ctx, in: in, out: t.batches}

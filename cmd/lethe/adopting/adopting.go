@@ -360,7 +360,6 @@ func (r *reading) report(out io.Writer, adopted bool) {
 		line("merged", "%d records into the message before them", f.Merged)
 		line("doubled", "%d that stand elsewhere, in a fork's parent or an event", f.Doubled)
 		line("passed over", "%d records in which nobody speaks", f.Passed)
-		some(f.Glued, "glued", "records in the line of another one")
 		if len(f.Unknown) == 0 {
 			line("not understood", "nothing")
 		}

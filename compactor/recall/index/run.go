@@ -101,7 +101,7 @@ func (r *run) doc(segment int64) (d Doc, err error) {
 // lists returns the postings of a key in each class, or nil.
 func (r *run) lists(key uint64) (out [Classes + 1][]byte, err error) {
 	data, err := r.bucket(key >> (keyBits - r.Bits))
-	for k, list := range entries(data) {
+	for k, list, rest := entry(data); k != end; k, list, rest = entry(rest) {
 		if k >= key && k <= key|Classes {
 			out[k-key] = list
 		}
@@ -155,16 +155,6 @@ func entry(data []byte) (key uint64, list, rest []byte) {
 		return end, nil, nil
 	}
 	return head >> segmentBits, data[8:size], data[size:]
-}
-
-// entries yields keys with their postings, up to the first damaged one.
-func entries(data []byte) iter.Seq2[uint64, []byte] {
-	return func(yield func(uint64, []byte) bool) {
-		key, list, rest := entry(data)
-		for key != end && yield(key, list) {
-			key, list, rest = entry(rest)
-		}
-	}
 }
 
 // batch collects segments for a run.
@@ -260,7 +250,7 @@ func (b *batch) write(path string) (written run, err error) {
 			starts = binary.LittleEndian.AppendUint32(starts, uint32(at))
 		}
 	}
-	for key, list := range entries(b.entries) {
+	for key, list, rest := entry(b.entries); key != end; key, list, rest = entry(rest) {
 		start(key >> (keyBits - written.Bits))
 		at += 8 + len(list)
 	}
