@@ -195,7 +195,7 @@ func TestAwayIsNoSilence(t *testing.T) {
 	}
 }
 
-// A host that was silent, and has come back, keeps what goes on there from then on.
+// A host that was silent, and has come back, keeps what goes on there from then on, until it is silent again.
 func TestBackIsNotSilent(t *testing.T) {
 	for phase := range 4 {
 		atPace(t, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestBackIsNotSilent(t *testing.T) {
 			if !b.hasRun("ada") {
 				t.Error("b has not taken ada")
 			}
-			defer a.serve()()
+			kill := a.serve()
 			time.Sleep(time.Duration(phase) * 700 * time.Millisecond)
 			_, err := a.Take(t.Context(), "ada")
 			lethetest.Must(t, err)
@@ -217,6 +217,11 @@ func TestBackIsNotSilent(t *testing.T) {
 			if lives, _ := b.Lives(); lives[0].Host.ID != a.Host.ID {
 				t.Errorf("%+v", lives)
 			}
+			kill()
+			until(t, 45*time.Second, func() bool {
+				lives, _ := b.Lives()
+				return lives[0].Host.ID == b.Host.ID
+			})
 		})
 	}
 }

@@ -154,25 +154,27 @@ func (s *Cluster) look(ctx context.Context, seen map[string]sighting) (next time
 		if !s.standing.due(life.Self, g.N) {
 			continue
 		}
-		group.Go(func() error { return s.takeOver(ctx, life, g) })
+		if left && g.Due.Before(now.Add(forgetAfter)) { // nobody has looked just now, and it may be back
+			err := s.leases.sight(ctx, life.Host.ID, &g)
+			seen[life.Host.ID], failed = g, errors.Join(failed, err)
+			if err != nil || !g.silent() {
+				continue
+			}
+		}
+		group.Go(func() error { return s.takeOver(ctx, life, g.N) })
 	}
 	return next, errors.Join(failed, group.Wait())
 }
 
 // takeOver runs a life of this host, or of a silent or drained one, unless somebody has stopped it.
-func (s *Cluster) takeOver(ctx context.Context, life Life, g sighting) error {
+func (s *Cluster) takeOver(ctx context.Context, life Life, seen int) error {
 	id := s.id(life)
 	if runs(id) {
 		return nil
 	}
-	if life.Host.ID != s.Host.ID {
-		if err := s.leases.sight(ctx, life.Host.ID, &g); err != nil || !g.silent() { // it may be back
-			return err
-		}
-	}
 	stopped, err := s.lives.Stopped(ctx, life.Self)
 	if stopped {
-		s.standing.rest(life.Self, g.N)
+		s.standing.rest(life.Self, seen)
 	}
 	if stopped || err != nil {
 		return err
