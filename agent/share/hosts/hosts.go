@@ -89,7 +89,6 @@ func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Clust
 	s := &Cluster{conf: conf, texts: store, log: log, lasting: context.Background()}
 	h.Shared = s
 	s.home, s.counts.file = *h, statusFile(h.Dir)
-	s.leases.home, s.leases.counts, s.leases.log = h.Dir, &s.counts, log
 	s.standing.seen = map[string]int{}
 	s.leases.renew, s.leases.look = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.leases.space = durable.Space{Dir: h.Dir, Size: 1 << 20}
@@ -151,7 +150,6 @@ func (s *Cluster) connect() error {
 	}
 	share.Tell(all.Store, func(err error) { s.log.Warn("the store of [share] does not answer yet", "error", err) })
 	s.Host, s.streams = host, all
-	s.leases.streams, s.leases.host = all, host
 	s.rooms.Streams, s.rooms.Host = all, host
 	s.lives.Streams, s.lives.Host = all, host
 	return nil
@@ -345,7 +343,7 @@ func (s *Cluster) Serve(ctx context.Context, changed <-chan struct{}) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer end()
-	for _, f := range []func(context.Context){s.leases.keepLease, s.lookAround, s.shareAll, s.compareIdle} {
+	for _, f := range []func(context.Context){s.keepLease, s.lookAround, s.shareAll, s.compareIdle} {
 		beside.Go(func() { f(serving) })
 	}
 	s.drains = -1

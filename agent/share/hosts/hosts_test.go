@@ -86,7 +86,7 @@ func newHost(t testing.TB, store, name string) *host {
 
 // sighted looks for another host again.
 func (h *host) sighted(ctx context.Context, host string, was sighting) (sighting, error) {
-	err := h.leases.sight(ctx, host, &was)
+	err := h.sight(ctx, host, &was)
 	return was, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -43,16 +42,11 @@ type lease struct {
 	Left  bool          `json:"left,omitempty"` // it was drained: hosts that stand by take its lives
 }
 
-// leases say that this host is there, and look whether others are.
+// leases has what a host knows of its lease, and of others.
 type leases struct {
-	home    string
-	host    streams.Host
-	streams *streams.Streams
-	counts  *counts
-	log     *slog.Logger
-	space   durable.Space // that identities need to record something
-	alone   atomic.Bool   // no other host says that it is there
-	anew    atomic.Bool   // the next look is for all hosts
+	space durable.Space // that identities need to record something
+	alone atomic.Bool   // no other host says that it is there
+	anew  atomic.Bool   // the next look is for all hosts
 
 	renew, look chan struct{} // have keepLease and lookAround go on at once
 
@@ -61,8 +55,8 @@ type leases struct {
 }
 
 // pace is the time between two renewals of the lease, and the most between looks for other hosts.
-func (l *leases) pace() time.Duration {
-	if l.alone.Load() {
+func (s *Cluster) pace() time.Duration {
+	if s.leases.alone.Load() {
 		return aloneEvery
 	}
 	return renewEvery
@@ -76,9 +70,9 @@ func wake(who chan<- struct{}) {
 }
 
 // keepLease renews the lease of this host until ctx ends.
-func (l *leases) keepLease(ctx context.Context) {
-	for every := time.Duration(0); pause(ctx, every, l.renew); {
-		every = l.renews(ctx)
+func (s *Cluster) keepLease(ctx context.Context) {
+	for every := time.Duration(0); pause(ctx, every, s.leases.renew); {
+		every = s.renews(ctx)
 	}
 }
 
@@ -93,7 +87,7 @@ func (s *Cluster) attend(ctx context.Context) error {
 		}
 		every = renewEvery
 		if was = left; !served {
-			every = s.leases.renews(ctx)
+			every = s.renews(ctx)
 		}
 	}
 	return nil
@@ -103,7 +97,7 @@ func (s *Cluster) attend(ctx context.Context) error {
 func (s *Cluster) left(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
 	defer cancel()
-	err := s.leases.say(ctx, renewEvery, true)
+	err := s.say(ctx, renewEvery, true)
 	if err == nil {
 		err = s.ask(ctx, asked{Left: s.Host.ID})
 	}
@@ -124,11 +118,11 @@ func pause(ctx context.Context, d time.Duration, woken <-chan struct{}) bool {
 }
 
 // renews says that this host is there, and returns when to do so again: soon, if it could not.
-func (l *leases) renews(ctx context.Context) time.Duration {
-	every := l.pace()
-	if err := l.say(ctx, every, false); err != nil && ctx.Err() == nil {
-		l.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
-		l.counts.change(func(now *Status) { now.reached(err, nil) })
+func (s *Cluster) renews(ctx context.Context) time.Duration {
+	every := s.pace()
+	if err := s.say(ctx, every, false); err != nil && ctx.Err() == nil {
+		s.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
+		s.counts.change(func(now *Status) { now.reached(err, nil) })
 		every = renewEvery / 4
 	}
 	return every
@@ -136,34 +130,35 @@ func (l *leases) renews(ctx context.Context) time.Duration {
 
 // say creates the next lease of this host, and removes old ones. On a full disk it fails: others take the lives, which
 // can record nothing here.
-func (l *leases) say(ctx context.Context, every time.Duration, left bool) error {
+func (s *Cluster) say(ctx context.Context, every time.Duration, left bool) error {
+	l := &s.leases
 	if err := l.space.Look(); err != nil && !left {
 		return err
 	}
-	text, err := json.Marshal(lease{l.host.Label, time.Now().UTC(), every, left})
+	text, err := json.Marshal(lease{s.Host.Label, time.Now().UTC(), every, left})
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	stream, n := leaseStream(l.host.ID), l.renewed
+	stream, n := leaseStream(s.Host.ID), l.renewed
 	l.renewed = 0
 	if n == 0 {
-		n, err = l.streams.Newest(ctx, stream, 0)
+		n, err = s.streams.Newest(ctx, stream, 0)
 		if err == nil && n > 0 {
-			_, err = l.streams.Get(ctx, stream, n) // or others could not read what this host says
+			_, err = s.streams.Get(ctx, stream, n) // or others could not read what this host says
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := l.streams.Create(ctx, stream, n+1, text); err != nil {
+	if err := s.streams.Create(ctx, stream, n+1, text); err != nil {
 		return err
 	}
 	if l.renewed = n + 1; n%forgetEvery == forgetEvery-1 { // not those that others may be about to read
-		_ = l.streams.Delete(ctx, stream, n-forgetEvery/2, func(int) bool { return false }) // the next time does it, too
+		_ = s.streams.Delete(ctx, stream, n-forgetEvery/2, func(int) bool { return false }) // the next time does it, too
 	}
-	l.counts.change(func(now *Status) { now.Left = left; now.reached(nil, &now.Renewed) })
+	s.counts.change(func(now *Status) { now.Left = left; now.reached(nil, &now.Renewed) })
 	return nil
 }
 
@@ -190,14 +185,14 @@ func (g *sighting) next() time.Time { return g.Since.Add(g.Lease.Every - tick())
 func (g *sighting) silent() bool { return g.Lease.Left || time.Since(g.Since) > g.patience() }
 
 // seenFile keeps sightings: what starts beside the process that serves need not begin to wait anew.
-func (l *leases) seenFile() string { return filepath.Join(l.home, "share", "seen.json") }
+func (s *Cluster) seenFile() string { return filepath.Join(s.home.Dir, "share", "seen.json") }
 
 // sight looks for a host again: at the number behind the lease that was seen, or where the host is silent or new, at its
 // newest one, which costs a listing. So nobody is found silent whose lease was forgotten meanwhile.
-func (l *leases) sight(ctx context.Context, host string, g *sighting) (err error) {
+func (s *Cluster) sight(ctx context.Context, host string, g *sighting) (err error) {
 	stream, n := leaseStream(host), g.N+1
 	if g.silent() {
-		if n, err = l.streams.Newest(ctx, stream, 0); err != nil {
+		if n, err = s.streams.Newest(ctx, stream, 0); err != nil {
 			return err
 		}
 	}
@@ -205,7 +200,7 @@ func (l *leases) sight(ctx context.Context, host string, g *sighting) (err error
 		g.Since = time.Now()
 	}
 	for wasDue := g.Due.After(g.next()); n > g.N; n++ {
-		text, err := l.streams.Get(ctx, stream, n)
+		text, err := s.streams.Get(ctx, stream, n)
 		if n == g.N+1 && share.IsMissing(err) {
 			break
 		}
@@ -235,7 +230,7 @@ func (l *leases) sight(ctx context.Context, host string, g *sighting) (err error
 
 // call is sight of a host that is to say soon whether it is there: one that was alone is told that this one came, once.
 func (s *Cluster) call(ctx context.Context, host string, g *sighting) error {
-	err := s.leases.sight(ctx, host, g)
+	err := s.sight(ctx, host, g)
 	if err != nil {
 		g.Since = time.Now() // a store that is away proves no silence
 		g.Due = g.Since.Add(renewEvery / 4)
@@ -254,7 +249,7 @@ func (s *Cluster) call(ctx context.Context, host string, g *sighting) error {
 // until ctx ends. A host's patience began when a process that serves here saw the same lease.
 func (s *Cluster) silent(ctx context.Context, host string, waits bool) bool {
 	var all map[string]sighting
-	_ = durable.ReadJSON(s.leases.seenFile(), 1<<20, &all)
+	_ = durable.ReadJSON(s.seenFile(), 1<<20, &all)
 	g := all[host]
 	for first := -1; ; {
 		isOver := g.silent()
@@ -282,7 +277,7 @@ func (s *Cluster) Last(ctx context.Context, host string) (said time.Time, silent
 	was, _ := s.sightings.Load(host)
 	g, _ := was.(sighting)
 	isFirst := g.Since.IsZero()
-	if err := s.leases.sight(ctx, host, &g); err != nil {
+	if err := s.sight(ctx, host, &g); err != nil {
 		return said, false, err
 	}
 	if isFirst && g.N > 0 && g.Lease.At.Before(g.Since) {
@@ -315,7 +310,7 @@ func (s *Cluster) Hosts(ctx context.Context) (out []Seen, err error) {
 	ids, err := s.known()
 	for _, id := range ids {
 		var g sighting
-		if err = errors.Join(err, s.leases.sight(ctx, id, &g)); time.Since(g.Lease.At) > forgetAfter {
+		if err = errors.Join(err, s.sight(ctx, id, &g)); time.Since(g.Lease.At) > forgetAfter {
 			continue
 		}
 		said := g.Lease

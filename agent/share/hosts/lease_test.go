@@ -353,13 +353,13 @@ func TestLeaseOfAnotherKey(t *testing.T) {
 	t.Parallel()
 	a := first(t)
 	lethetest.Must(t, a.connect())
-	lethetest.Must(t, a.leases.say(t.Context(), time.Minute, false))
+	lethetest.Must(t, a.say(t.Context(), time.Minute, false))
 	keys := a.streams.Keys
 	var err error
 	a.streams.Keys, err = streams.LoadKeys(lethetest.Dir(t), nil)
 	lethetest.Must(t, err)
 	a.leases.renewed = 0
-	if err := a.leases.say(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {
+	if err := a.say(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {
 		t.Error(err)
 	}
 	a.streams.Keys = keys

@@ -138,7 +138,7 @@ func (s *Cluster) onTaken(id home.Identity, host streams.Host, custody int) {
 		return
 	}
 	if host.ID == s.Host.ID && !s.served() {
-		s.leases.renews(s.untilEnd()) // a command that takes a life may end before attend says so
+		s.renews(s.untilEnd()) // a command that takes a life may end before attend says so
 	}
 	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: host}
 	if child, err := id.Child(); err == nil && child != nil {

@@ -110,7 +110,7 @@ func (s *Cluster) lookAround(ctx context.Context) {
 // look looks once for each host whose lease is due. It returns when to look again.
 func (s *Cluster) look(ctx context.Context, seen map[string]sighting) (next time.Time, failed error) {
 	now, all := time.Now(), s.leases.anew.Swap(false)
-	next = now.Add(s.leases.pace())
+	next = now.Add(s.pace())
 	ids, err := s.known()
 	if err != nil {
 		return next, err
@@ -130,7 +130,7 @@ func (s *Cluster) look(ctx context.Context, seen map[string]sighting) (next time
 			next = g.Due
 		}
 	}
-	_ = durable.WriteJSON(durable.Replace, s.leases.seenFile(), seen) // a view
+	_ = durable.WriteJSON(durable.Replace, s.seenFile(), seen) // a view
 	s.leases.alone.Store(alone)
 	if !here {
 		if err := s.ask(ctx, asked{Came: s.Host.ID}); err != nil {
@@ -155,7 +155,7 @@ func (s *Cluster) look(ctx context.Context, seen map[string]sighting) (next time
 			continue
 		}
 		if left && g.Due.Before(now.Add(forgetAfter)) { // nobody has looked just now, and it may be back
-			err := s.leases.sight(ctx, life.Host.ID, &g)
+			err := s.sight(ctx, life.Host.ID, &g)
 			seen[life.Host.ID], failed = g, errors.Join(failed, err)
 			if err != nil || !g.silent() {
 				continue

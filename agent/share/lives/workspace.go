@@ -97,7 +97,7 @@ func (s *scan) visit(name string, d fs.DirEntry, err error) error {
 	switch {
 	case err != nil && name == ".":
 		return err
-	case errors.Is(err, fs.ErrNotExist): // it went meanwhile
+	case os.IsNotExist(err): // it went meanwhile
 		return nil
 	case err != nil:
 		s.lacks(name + "/")
