@@ -146,7 +146,7 @@ func (a *Agent) recordReply(ctx context.Context, got thought, verdict hook.Verdi
 		behind = next
 	} else if verdict.Refuses(a.view.State, answer.Text) {
 		reply.Refused = true
-		note := mind.RefusedText + ": " + verdict.Why + "\nSet this right and answer again."
+		note := mind.RefusedText + ": " + verdict.Why
 		behind = []part.Record{part.Noted("refused", "answer refused", note)}
 	} else {
 		a.journal.Snapshot() // what the answer speaks of is stored before it is said

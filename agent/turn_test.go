@@ -246,23 +246,37 @@ func (w *world) sharedResults(id home.Identity, n int) {
 func TestSilenceAfterAJoinedLine(t *testing.T) {
 	t.Parallel()
 	waits := `{"command":"until test -e go; do sleep 0.01; done"}`
+	const hi, elsewhere = `{"room":"dev","message":"hi"}`, `{"room":"ops","message":"hi"}`
 	for name, answers := range map[string][]*rehearsal.Answer{
-		"asked once":      {text(" (nothing)"), text("(nothing)")},
-		"it answers then": {text("(nothing)"), text("at noon")},
+		"asked once":            {calls("BASH", waits), text(" (nothing)"), text("(nothing)")},
+		"it answers then":       {calls("BASH", waits), text("(nothing)"), text("at noon")},
+		"a SAY before":          {calls("SAY", hi, "BASH", waits), text("(nothing)"), text("at noon")},
+		"a SAY elsewhere since": {calls("BASH", waits), calls("SAY", elsewhere), text("(nothing)"), text("at noon")},
+		"a SAY since":           {calls("BASH", waits), calls("SAY", hi), text("(nothing)")},
 	} {
-		w := newWorld(t, on("list", calls("BASH", waits)), rehearsal.Step{Answer: answers[0]}, rehearsal.Step{Answer: answers[1]})
-		bot := w.boot("bot", "dev")
+		script := []rehearsal.Step{on("list", answers[0])}
+		for _, answer := range answers[1:] {
+			script = append(script, rehearsal.Step{Answer: answer})
+		}
+		w := newWorld(t, script...)
+		bot := w.boot("bot", "dev", "ops")
 		r := w.run(bot)
 		w.say("dev", "ann", "list the files")
 		r.waitFor("acting", "BASH")
 		w.say("dev", "ben", "and when is lunch?")
 		w.write(w.own(bot, "workspace/go"), "")
-		w.until(bot, 3, "reply")
+		w.until(bot, len(answers), "reply")
 		r.finish()
-		notes := w.having(bot, "note", "why", "refused")
-		equal(t, name+": notes", len(notes), 1)
-		contains(t, w.body(notes[0], 0), "somebody spoke in the middle of this turn")
-		equal(t, name+": said", slices.Contains(w.said("dev"), "at noon"), name == "it answers then")
+		last := answers[len(answers)-1].Text
+		if notes := w.having(bot, "note", "why", "refused"); name == "a SAY since" {
+			equal(t, name+": notes", len(notes), 0)
+		} else {
+			equal(t, name+": notes", len(notes), 1)
+			contains(t, w.body(notes[0], 0), "Answer again: somebody spoke in the middle of this turn")
+		}
+		if got := slices.Contains(w.said("dev"), "at noon"); got != (last == "at noon") {
+			t.Errorf("%s: said %q", name, w.said("dev"))
+		}
 		equal(t, name+": caveats", strings.Contains(strings.Join(w.said("dev"), ""), "did not pass"), false)
 	}
 }

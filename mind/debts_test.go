@@ -162,6 +162,21 @@ func TestFinalTextGoesToThoseWhoWait(t *testing.T) {
 	wantOwes(t, w, "post e8 dev")
 }
 
+// A line that comes behind a SAY has not heard its answer: the final text goes to it, of whoever it is.
+func TestFinalTextGoesToLinesBehindASay(t *testing.T) {
+	for _, who := range []string{"[USER:bob", "[AGENT:peer"} {
+		w := heard(t)
+		w.answer(Answer{Calls: []AnswerCall{say("dev", "one moment")}})
+		w.start()
+		w.pay()
+		w.finish(OK, "said", 0)
+		w.write("dev", []byte(who+" 2026-11-20T13:00:00Z] and I?\n"))
+		w.listen("dev", event.Inbound{})
+		w.answer(Answer{Text: "you too"})
+		wantOwes(t, w, "post e5 dev")
+	}
+}
+
 // Where only agents speak, the answer goes to them, turns are counted, and
 // beyond the bound a line is heard without waking.
 func TestAgentsAmongThemselves(t *testing.T) {

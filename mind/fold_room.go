@@ -105,6 +105,7 @@ func (s *State) hearLine(lines *lineKinds, room string, line chat.Line, asleep b
 
 // oweHeard owes a room the answer to lines of these kinds.
 func (s *State) oweHeard(room string, lines lineKinds) {
+	s.Said = without(s.Said, func(said string) bool { return said == room }) // a SAY before them is no answer to them
 	if lines.users {
 		s.resume()
 		s.Spoken = true

@@ -123,7 +123,7 @@ func (s *State) Owed() Debts {
 
 // Audience returns the rooms that get the final text of the turn: the rooms
 // whose users wait, or else the rooms whose agents wait. It leaves out rooms that
-// have heard a SAY in this turn.
+// have heard a SAY in this turn since their last line.
 func (s *State) Audience() []string {
 	rooms := s.Waiting
 	if len(rooms) == 0 {

@@ -12,7 +12,7 @@ type Due struct {
 	// Owes is true if a model call is due: the identity heard something or a tool returned, and no reply followed.
 	Owes    bool      `json:"owes,omitempty"`
 	Waiting []string  `json:"waiting,omitempty"` // rooms whose users wait for this turn
-	Said    []string  `json:"said,omitempty"`    // rooms that hear a SAY of this turn
+	Said    []string  `json:"said,omitempty"`    // rooms that hear a SAY of this turn, behind their last line
 	Peers   []string  `json:"peers,omitempty"`   // rooms where only agents wait
 	Spoken  bool      `json:"spoken,omitempty"`  // a user spoke in the turn under way
 	Told    string    `json:"told,omitempty"`    // the trouble since the last reply that the rooms know of
@@ -112,7 +112,7 @@ func (t *Tally) repeat(call string) {
 }
 
 // RefusedText begins the note to the model that follows a refused answer.
-const RefusedText = "Your last answer did not count and nobody has seen it"
+const RefusedText = "Your last answer did not count and nobody has seen it. Answer again"
 
 // HistoryText is the note to the model before an entry that others have answered.
 const HistoryText = "Others have answered what the next entry says, before you heard it. It is history: you " +

@@ -56,12 +56,11 @@ func versionOf(name string) string {
 	return ""
 }
 
-// Unanswered returns why silence is no answer yet: somebody spoke in the middle of the turn, and nothing was said in it.
-// It returns "" once an answer of the turn was refused.
+// Unanswered returns why silence is no answer yet: somebody spoke in the middle of the turn, and nothing was said there
+// since. It returns "" once an answer of the turn was refused.
 func Unanswered(s *mind.State, text string) string {
 	wasAsked := len(s.Refusals) > 0
-	isSilent := strings.TrimSpace(text) == mind.Nothing
-	if !isSilent || wasAsked || len(s.Said) > 0 {
+	if strings.TrimSpace(text) != mind.Nothing || wasAsked {
 		return ""
 	}
 	spoke := false
@@ -73,7 +72,8 @@ func Unanswered(s *mind.State, text string) string {
 			return "somebody spoke in the middle of this turn, and " + mind.Nothing + " answers that, too. If it needs no " +
 				"answer, say " + mind.Nothing + " again"
 		case e.Kind == mind.Inbound:
-			spoke = spoke || strings.Contains("\n"+e.Text, "\n[USER:")
+			isUser := strings.Contains("\n"+e.Text, "\n[USER:")
+			spoke = spoke || isUser && !slices.Contains(s.Said, e.Room)
 		}
 	}
 	return ""
