@@ -58,7 +58,7 @@ type progress struct {
 
 	look    string    // how the watched thing looked last
 	base    string    // its content then, if no firing tells of one
-	list    string    // the files of a watched directory at the last look at its content
+	list    string    // the watched files at the last look at their content
 	changed time.Time // when it began to look so, if nothing has come of that yet
 
 	entered bool // the identity was subscribed to its room
@@ -70,7 +70,7 @@ type moment struct {
 	missed int
 	manual string // the request for it
 	seen   string
-	// changes names the files of a watched directory that came, changed and went.
+	// changes names the files that came, changed and went.
 	changes string
 }
 

@@ -30,6 +30,8 @@ import (
 const (
 	maxWatched = 16 << 20 // bytes: of a larger file the size and the time are its content
 	maxListed  = 10_000   // names of a watched directory
+
+	absent = "none" // how what is not there looks
 )
 
 // open opens what a trigger watches, and waits for no pipe: of the identity's own only what is in the workspace,
@@ -91,18 +93,26 @@ func (t *Triggers) watched(r *loaded, fired mind.Firing, now time.Time) (m momen
 		return m, false
 	}
 	m = moment{at: now, seen: content}
-	if was, as := t.listed(r); as == known {
-		m.changes = shape.Text(changes(was, r.list))
+	was, as := t.listed(r)
+	switch {
+	case known == absent:
+		was = ""
+	case as == known:
+	case content == absent:
+		was = filepath.Base(r.Watch) + " - -"
+	default: // of one file, or of a list that is not known
+		return m, true
 	}
+	m.changes = shape.Text(changes(was, r.list))
 	return m, true
 }
 
 // seenFile is a cache: the path of a watched directory, and its list at the newest firing, or as the trigger found it.
 func (t *Triggers) seenFile(r *loaded) string { return filepath.Join(t.dir(), "."+r.Name+".seen") }
 
-// keep stores the list of a watched directory.
+// keep stores the list of a watched directory as r.base has it, also an empty one.
 func (t *Triggers) keep(r *loaded) {
-	if r.list != "" {
+	if mind.Digest([]byte(r.list)) == r.base {
 		_ = durable.WriteFile(t.seenFile(r), []byte(r.Watch+"\n"+r.list), 0o600) // without it a line has no names
 	}
 }
@@ -175,9 +185,12 @@ func filesIn(list string) map[string]string {
 // look returns a digest of a watched thing, by names, sizes and times or by its content, and the time of its last
 // change. It waits for nothing.
 func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, err error) {
+	if content {
+		r.list = ""
+	}
 	f, err := t.open(r)
 	if os.IsNotExist(err) {
-		return "none", newest, nil
+		return absent, newest, nil
 	}
 	if err != nil {
 		return "", newest, err
@@ -207,16 +220,18 @@ func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, e
 		if fi.ModTime().After(newest) { // of a name that went, too
 			newest = fi.ModTime()
 		}
-	case content && readable:
-		data, err := io.ReadAll(io.LimitReader(f, maxWatched))
-		return blobs.Sum(data).String()[:16], fi.ModTime(), err
 	default:
 		add(fi)
 	}
-	if content && fi.IsDir() {
-		r.list = text.String()
+	if !content {
+		return mind.Digest([]byte(text.String())), newest, nil
 	}
-	return mind.Digest([]byte(text.String())), newest, nil
+	r.list = text.String()
+	if readable {
+		data, err := io.ReadAll(io.LimitReader(f, maxWatched))
+		return blobs.Sum(data).String()[:16], newest, err
+	}
+	return mind.Digest([]byte(r.list)), newest, nil
 }
 
 // list closes a directory, after it has read what is in it, in the order of names: at most maxListed.

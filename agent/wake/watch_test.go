@@ -55,16 +55,17 @@ func TestScopesStay(t *testing.T) {
 	}
 }
 
-// A watched directory says by name what came, changed and went, also while nobody ran; what came and went meanwhile
-// makes no line.
+// What is watched says by name what came, changed and went, also while nobody ran, in a directory that was empty, or
+// where nothing was; what came and went meanwhile makes no line.
 func TestTriggerNamesWhatItSaw(t *testing.T) {
 	t.Parallel()
 	dir, kept := t.TempDir(), t.TempDir()
 	lethetest.Must(t, os.Mkdir(filepath.Join(kept, Dir), 0o700))
 	file := func(name string) string { return filepath.Join(dir, name) }
 	now := time.Now().Add(time.Hour)
+	watch := dir
 	started := func() (*Triggers, *loaded) {
-		r := &loaded{Trigger: trigger.Trigger{Name: "in", Watch: dir, Zone: time.UTC}, progress: progress{since: now}}
+		r := &loaded{Trigger: trigger.Trigger{Name: "in", Watch: watch, Zone: time.UTC}, progress: progress{since: now}}
 		return &Triggers{Config: Config{Identity: home.Identity{Dir: kept}}}, r
 	}
 	var fired mind.Firing
@@ -76,8 +77,8 @@ func TestTriggerNamesWhatItSaw(t *testing.T) {
 		if !ok {
 			return "silent"
 		}
-		triggers.keep(r)
 		r.changed, r.base = time.Time{}, m.seen
+		triggers.keep(r)
 		fired = mind.Firing{Seen: m.seen, Last: now}
 		return m.changes
 	}
@@ -105,4 +106,32 @@ func TestTriggerNamesWhatItSaw(t *testing.T) {
 		lethetest.Write(t, file(fmt.Sprint("n", i)), "")
 	}
 	expect("after a restart", look(triggers, r), "came: n0, n1, n2, n3, n4, n5, n6, n7, and 2 more; changed: c; went: a b.csv")
+
+	watch, fired = filepath.Join(dir, "later"), mind.Firing{}
+	triggers, r = started()
+	expect("nothing is there", look(triggers, r), "silent")
+	lethetest.Must(t, os.Mkdir(watch, 0o700))
+	lethetest.Write(t, file("later/d"), "one")
+	expect("it came with a file", look(triggers, r), "came: d")
+	lethetest.Must(t, os.RemoveAll(watch))
+	triggers, r = started()
+	expect("it went with its file", look(triggers, r), "went: d")
+	lethetest.Must(t, os.Mkdir(watch, 0o700))
+	fired = mind.Firing{}
+	triggers, r = started()
+	expect("an empty one", look(triggers, r), "silent")
+	triggers, r = started()
+	r.since = now.Add(-3 * time.Hour)
+	lethetest.Write(t, file("later/e"), "one")
+	expect("after a restart, its first file", look(triggers, r), "came: e")
+
+	watch, fired = file("n0"), mind.Firing{}
+	triggers, r = started()
+	expect("one file", look(triggers, r), "silent")
+	lethetest.Write(t, watch, "two")
+	expect("it changed, which needs no name", look(triggers, r), "")
+	lethetest.Must(t, os.Remove(watch))
+	expect("it went", look(triggers, r), "went: n0")
+	lethetest.Write(t, watch, "two")
+	expect("it came", look(triggers, r), "came: n0")
 }
