@@ -51,7 +51,7 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 // volatile is what differs between two runs of the same life.
 var volatile = []struct{ is, stands string }{
 	{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`, "TIME"},
-	{`this context began \d{4}-\d\d-\d\d`, "this context began DATE"},
+	{`this context began \w+ \d{4}-\d\d-\d\d \d\d:\d\d [+-]\d\d:\d\d`, "this context began DATE"},
 	{`#[0-9a-f]{12}\b`, "#SUM"},
 	{`inode=\d+`, "inode=INODE"},
 	{`@\d+:`, "@INODE:"},

@@ -128,7 +128,7 @@ func (t *thinker) refresh(state *mind.State) error {
 	if err != nil {
 		return err
 	}
-	state.Open(shown, lines, t.Now())
+	state.Open(shown, lines, t.Now().In(t.Zone))
 	return nil
 }
 

@@ -37,7 +37,7 @@ func sectionOf(t *testing.T, view, head string) string {
 // shownMemory is MEMORY as the example shows it.
 const shownMemory = "ada likes ◰4 and short answers"
 
-const lifeTitle = "life: self/LIFE.md logs all that happened; this context began 2026-11-20"
+const lifeTitle = "life: self/LIFE.md logs all that happened; this context began Friday 2026-11-20 12:57 +00:00"
 
 // seen is a file that has our first line.
 func seen(file string) Seen {
@@ -104,7 +104,7 @@ func TestCompare(t *testing.T) {
 		{"memory deleted", cut("◆ memory"), "memory " + shownMemory + " => "},
 		{"system", put("You are Ada.", "You are Eve."), "ignored system"},
 		{"system deleted", cut("◆ system"), "ignored system"},
-		{"life", put("began 2026", "began 2025"), "ignored the heading " + lifeTitle},
+		{"life", put("began Friday 2026", "began Friday 2025"), "ignored the heading " + lifeTitle},
 		{"under the past", put("◆ past\n", "◆ past\nthe good old days\n"), "ignored past"},
 		{"heading", put("◆ e7 inbound room=dev", "◆ e7 inbound room=ops"), "ignored the heading e7 inbound room=dev"},
 		{"hint deleted", cut("◆ e3 "), "deleted [3]"},

@@ -79,8 +79,8 @@ func (s *State) Renew(in Inputs) {
 }
 
 // Open renders the user message that opens the epoch: open questions, what was adopted, faded ranges, oldest first, the pins and, in the
-// default order, MEMORY and the lines of LIFE. Without lines of LIFE it names the file and the day on which the epoch
-// began.
+// default order, MEMORY and the lines of LIFE. Without lines of LIFE it names the file and says when the epoch began, with
+// the weekday and the offset of local time, by which the tags of later lines are read.
 func (s *State) Open(memory string, life []string, began time.Time) {
 	opened := pastHeader + s.stillOpen(s.Context) + s.Inheritance.text()
 	s.Stable.Past = opened + "\n" + s.fadedText() + pinsText(s.shownPins())
@@ -89,7 +89,7 @@ func (s *State) Open(memory string, life []string, began time.Time) {
 	}
 	if len(life) == 0 {
 		s.Stable.Past += "\n" + lifeHeader + ": self/LIFE.md logs all that happened; this " +
-			"context began " + began.UTC().Format(time.DateOnly)
+			"context began " + began.Format("Monday 2006-01-02 15:04 -07:00")
 	}
 }
 
