@@ -115,6 +115,9 @@ func Unseen(s *mind.State, hits []recall.Hit) []recall.Hit {
 			passage += l.Text + "\n"
 		}
 		for line := range strings.Lines(passage) {
+			if _, said, ok := strings.Cut(line, ") "); ok && line[0] == '(' { // behind "(thought)" or the name of a tool
+				line = said
+			}
 			if len(line) > len(longest) {
 				longest = strings.Trim(line, "… \n") // where a long message was cut
 			}

@@ -45,4 +45,6 @@ func TestHintNotWhatIsInSight(t *testing.T) {
 			unseen(e.Kind+" "+text, was, want)
 		}
 	}
+	state.Live = []*mind.Entry{{N: 9, Kind: mind.Hint, Text: "The harbour has a barometer."}}
+	unseen("a result", []recall.Hit{{Hash: blobs.Hash{2}, Passage: "(READ_FILE) The harbour has a barometer."}}, 0)
 }

@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"lethe/agent/tools/document"
-	"lethe/agent/tools/web"
 	"lethe/internal/secret/shape"
+	"lethe/internal/style"
 	"lethe/mind"
 )
 
@@ -111,7 +111,7 @@ func (s *Set) render(
 			return Result{}, fmt.Errorf("read %s: %w", name, err)
 		}
 		if strings.HasPrefix(http.DetectContentType(whole), "text/html") {
-			hidden, _ = web.Hidden(ctx, whole) // a page that cannot be parsed shows nothing to readers
+			hidden = style.Hidden(string(whole))
 		}
 		r = bytes.NewReader(shape.Bytes(whole))
 		text.r.Reset(r)
@@ -134,7 +134,10 @@ func (s *Set) render(
 		return Result{}, fmt.Errorf("read %s: %w", name, err)
 	}
 	if end := bytes.Index(body, []byte("]\n")); len(hidden) > 0 && end > 0 {
-		note := "; a reader of the page does not see the text at line " + strings.Join(hidden[:min(len(hidden), 10)], ", ")
+		if more := len(hidden) - 10; more > 0 {
+			hidden = append(hidden[:10], fmt.Sprintf("and %d more", more))
+		}
+		note := "; a reader of the page does not see text at line " + strings.Join(hidden, ", ")
 		body = slices.Insert(body, end, []byte(note)...)
 	}
 	return Result{Body: body, Bounded: true}, nil

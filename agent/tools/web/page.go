@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/html"
 
 	"lethe/internal/pattern"
+	"lethe/internal/style"
 	"lethe/internal/worker"
 )
 
@@ -107,7 +108,7 @@ var marks = map[string]string{"sup": "^", "sub": "_"}
 // hides reports whether an element says itself that it is not shown.
 func hides(n *html.Node) bool {
 	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }) ||
-		attribute(n, "aria-hidden") == "true" || styleOf(n).hides()
+		attribute(n, "aria-hidden") == "true" || style.Of(attribute(n, "style")).Hides()
 }
 
 // prune takes out of a page the parts that nobody reads, and marks raised and lowered text.
@@ -131,14 +132,14 @@ const share = 0.8
 // sentence is the least size of a text that counts, in bytes: menus and lists of links have shorter ones.
 const sentence = 80
 
-// weigh finds how many bytes of sentences there are in each part of a page, without links.
-func weigh(n *html.Node, weights map[*html.Node]int) int {
-	if text := strings.TrimSpace(n.Data); n.Type == html.TextNode && len(text) >= sentence {
+// weigh finds how many bytes of texts of a least size there are in each part of a page, without links.
+func weigh(n *html.Node, weights map[*html.Node]int, least int) int {
+	if text := strings.TrimSpace(n.Data); n.Type == html.TextNode && len(text) >= least {
 		weights[n] = len(text)
 	}
 	for c := range n.ChildNodes() {
 		if c.Data != "a" {
-			weights[n] += weigh(c, weights)
+			weights[n] += weigh(c, weights, least)
 		}
 	}
 	return weights[n]
@@ -146,13 +147,11 @@ func weigh(n *html.Node, weights map[*html.Node]int) int {
 
 // mainPart returns the part of a page to read: the smallest one with nearly all of its sentences.
 func mainPart(page *html.Node) *html.Node {
-	sheet := sheetOf(page)
+	styled := hidden(page)
 	prune(page)
-	for _, n := range sheet.hidden(page) {
-		n.Parent.RemoveChild(n)
-	}
+	pruneStyled(page, styled)
 	weights := map[*html.Node]int{}
-	for weight := weigh(page, weights); ; weight = weights[page] {
+	for weight := weigh(page, weights, sentence); ; weight = weights[page] {
 		heaviest := page
 		for c := range page.ChildNodes() {
 			if weights[c] > weights[heaviest] || heaviest == page {

@@ -14,7 +14,7 @@ import (
 
 // format is the version of the files and their contents: tokens, stems and classes. An index of another format is made
 // anew. Weights, bounds and ranking of a search are not part of it.
-const format = 11
+const format = 12
 
 // state is the file at the index's path: the runs, here open for reading, and the place in the log up to which they
 // hold it. It is replaced whole, after its runs are written; so readers need no lock.

@@ -3,9 +3,7 @@ package text
 import (
 	"encoding/json"
 	"iter"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -13,6 +11,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/pattern"
+	"lethe/internal/style"
 )
 
 // Message is a message that somebody posted in a room.
@@ -53,11 +52,15 @@ func (s *Section) Lines(body string) iter.Seq[Line] {
 		if s.silent(body) {
 			return
 		}
+		content := s.Text(body)
+		if s.Kind == "result" {
+			content = style.Mask(content)
+		}
 		var said *Message
 		thought := s.thought
-		for at := s.from; at < s.to; {
-			raw, next := s.line(body, at)
-			begins := raw == "<reasoning>" && at == s.from
+		for at := 0; at < len(content); {
+			raw, next := s.line(content, at)
+			begins := raw == "<reasoning>" && at == 0
 			ends := raw == "</reasoning>" && thought
 			isMark := begins || ends
 			if isMark && s.Kind == "reply" {
@@ -73,7 +76,7 @@ func (s *Section) Lines(body string) iter.Seq[Line] {
 					said, line.Message = nil, nil // a line that nobody has said
 				}
 			}
-			if !strings.HasPrefix(raw, "◳ ") && !line.pieces(raw[tag:], at+tag, tag, yield) {
+			if !strings.HasPrefix(raw, "◳ ") && !line.pieces(raw[tag:], s.from+at+tag, tag, yield) {
 				return
 			}
 			at = next
@@ -81,11 +84,11 @@ func (s *Section) Lines(body string) iter.Seq[Line] {
 	}
 }
 
-// line returns the line of a section that begins at one byte of the body, and
+// line returns the line of a section that begins at one byte of its content, and
 // where the next one begins. In the arguments of a call, which are JSON, a line
 // ends in an escape.
-func (s *Section) line(body string, at int) (raw string, next int) {
-	raw, _, _ = strings.Cut(body[at:s.to], "\n")
+func (s *Section) line(content string, at int) (raw string, next int) {
+	raw, _, _ = strings.Cut(content[at:], "\n")
 	if s.Kind == "call" {
 		for i := 0; i+1 < len(raw); i++ {
 			if raw[i] != '\\' {
@@ -107,7 +110,7 @@ func (l Line) pieces(raw string, from, tag int, yield func(Line) bool) bool {
 		if n > longLine {
 			n = sentenceEnd(raw[:longLine])
 		}
-		piece := strings.TrimLeft(raw[:n], " \t\r")
+		piece := strings.TrimLeft(raw[:n], " \t\r\x00\x01")
 		l.From = from + n - len(piece)
 		if l.First {
 			l.From = from - tag
@@ -129,7 +132,7 @@ func (l Line) read(raw string) string {
 	case "call":
 		raw = unquote(raw)
 	case "result":
-		raw = markup().ReplaceAllString(raw, " ")
+		raw = strings.Join(strings.FieldsFunc(raw, func(letter rune) bool { return letter <= style.Unseen }), " ")
 	}
 	raw = strings.Map(func(letter rune) rune {
 		if endsLine(letter) {
@@ -139,17 +142,6 @@ func (l Line) read(raw string) string {
 	}, raw)
 	return strings.TrimSpace(norm.NFC.String(strings.ToValidUTF8(raw, "\uFFFD")))
 }
-
-// markup matches the tags of an HTML page, and with them what no reader of the page sees: comments, scripts, and the text
-// behind a tag that hides it.
-var markup = sync.OnceValue(func() *regexp.Regexp {
-	const tag = `</?(?:!doctype|html|head|meta|link|title|body|main|section|article|header|footer|nav|aside|div|span|p|a|b|i|` +
-		`u|s|em|strong|small|code|pre|br|hr|img|h[1-6]|ul|ol|li|dl|dt|dd|table|thead|tbody|tr|td|th|form|input|button|label|` +
-		`select|option|iframe|svg|path|noscript|template|script|style)`
-	const hides = `\s[^<>]*(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|aria-hidden="true"|\bhidden\b)`
-	return regexp.MustCompile(`<!--.*?(?:-->|$)|<(?:script|style|template)\b[^<]*|` +
-		tag + hides + `[^<>]*>[^<]*|` + tag + `(?:\s[^<>]*)?/?(?:>|$)`)
-})
 
 // endsLine reports whether a reader might take a character for the end of a line.
 func endsLine(r rune) bool {

@@ -18,12 +18,12 @@ const (
 const indentation = "    "
 
 // Passage renders lines of one original that follow each other, raw and short. A
-// message begins with its speaker's tag, also when its beginning is not shown. Any
+// message begins with its speaker's tag, also when its beginning is not shown, and a result with the name of its tool. Any
 // other line that looks like a message is indented, so nobody can forge one.
 func Passage(lines []Line) string {
 	var out []string
 	for i, l := range lines {
-		continues := i > 0 && l.Message == lines[i-1].Message
+		continues := i > 0 && l.Section == lines[i-1].Section && l.Message == lines[i-1].Message
 		out = append(out, blobs.Unescape(l.shown(continues)))
 	}
 	passage := strings.Join(out, "\n")
@@ -46,6 +46,8 @@ func (l Line) shown(continues bool) string {
 		return l.Tag + " " + l.Text
 	case l.Message != nil:
 		return l.Tag + " … " + l.Text
+	case l.Kind == "result" && l.Tool != "" && !continues:
+		return "(" + l.Tool + ") " + l.Text
 	case tagged(l.Text):
 		return indentation + l.Text
 	}
@@ -56,7 +58,7 @@ func (l Line) shown(continues bool) string {
 func Fits(lines []Line) bool {
 	n := 0
 	for _, line := range lines {
-		n += utf8.RuneCountInString(line.Text) + len(indentation) + 1
+		n += utf8.RuneCountInString(line.Text) + len(indentation) + len(line.Tool) + 1
 		if line.Message != nil {
 			n += len(line.Tag) + 3
 		}

@@ -1,0 +1,30 @@
+package style
+
+import (
+	"strings"
+	"testing"
+)
+
+// Whatever a tool returns: what is not markup, and not hidden, stays where it is, as each line does.
+func FuzzMask(f *testing.F) {
+	for _, s := range []string{
+		"", "<p hidden>a<b>b</b></p>c", "<html><style>.x{display:none}</style><p class=x>a\n<p>b", "<!-- a", "<p title='>'>b", "<p\n<p>",
+		"<body><script>a<p>b</script", "a < b > c", "<img hidden>a<li hidden>b<li>c", strings.Repeat("<p hidden>", 2000),
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := Mask(text)
+		if len(got) != len(text) {
+			t.Fatalf("%d bytes of %d", len(got), len(text))
+		}
+		for i := range text {
+			if isLost := got[i] != text[i] && got[i] > Unseen; isLost || text[i] == '\n' && got[i] != '\n' {
+				t.Fatalf("%q at %d is %q", text, i, got)
+			}
+		}
+		if !strings.Contains(text, "<") && got != text {
+			t.Fatalf("%q is %q", text, got)
+		}
+	})
+}
