@@ -49,7 +49,7 @@ func TestReaderOfTail(t *testing.T) {
 	}
 }
 
-var began = regexp.MustCompile(`this context began \w+ \d{4}-\d\d-\d\d \d\d:\d\d [+-]\d\d:\d\d`)
+var began = regexp.MustCompile(`this context began (?:\w+ )?\d{4}-\d\d-\d\d(?: \d\d:\d\d [+-]\d\d:\d\d)?`)
 
 // system is the first message, which a newer program writes anew.
 var system = regexp.MustCompile(`\{"role":"system","content":"(?:[^"\\]|\\.)*"`)
