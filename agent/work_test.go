@@ -99,6 +99,27 @@ func TestChildAndPlans(t *testing.T) {
 	s.end()
 }
 
+// Nobody is asked about a step, or about the end of a plan, before what it comes after is done.
+func TestNobodyLooksTooSoon(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, append(says("all done", "one is open"), always("now it is"))...)
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	const steps = "- [x] 1 make it · check: `test -e made`\n- [x] 2 tell · check: ann looks at it · after 1\n"
+	plan := w.planned(id, "done when: ann is glad\n\n"+steps)
+	r.tell("work")
+	equal(t, "plan", w.read(plan), "done when: ann is glad\n\n"+strings.ReplaceAll(steps, "[x]", "[ ]"))
+	contains(t, w.prompt(), "as done, but it comes after a step that is not")
+	w.has(id, 0, "asked")
+	w.write(w.own(id, "workspace/made"), "")
+	w.write(plan, steps)
+	r.tell("again")
+	equal(t, "plan", w.read(plan), strings.Replace(steps, "[x] 2", "[?] 2", 1))
+	w.has(id, 1, "asked")
+	r.finish()
+}
+
 // A step for ann stands as done when she has said so, and nobody else, over any restart. She is asked once, and anew when
 // what it is about changes.
 func TestPersonLooks(t *testing.T) {

@@ -76,7 +76,7 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 				why += fmt.Sprintf("%s/%s has step %q as done, but %s\n", Dir, plan.Name, step.What, said)
 			}
 			if mark != step.Mark {
-				marks[n] = mark
+				marks[n], plan.Steps[n].Mark = mark, mark
 				failed = failed || said != ""
 			}
 		}
@@ -161,6 +161,8 @@ func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
 		return step.Mark, "", nil
 	case asked:
 		return "?", fmt.Sprintf("that is for people to say, who are asked in %s", open.ID), nil
+	case plan.waits(step) && step.Person+step.Judge != "": // nobody is asked, or paid, before its time
+		return " ", "it comes after a step that is not", nil
 	case step.Person != "":
 		ask := fmt.Sprintf("Is it done? %s/%s, step %q. %s.", Dir, plan.Name, step.What, step.Rule)
 		mark, why = e.ask(step, ask)

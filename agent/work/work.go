@@ -187,18 +187,20 @@ func (p *Plan) bound(line string) {
 
 // ready returns the steps that are open, and wait for no other.
 func (p Plan) ready() (ready []Step) {
-	open := map[string]bool{}
 	for _, step := range p.Steps {
-		open[step.Number()] = open[step.Number()] || step.Mark != "x"
-	}
-	isOpen := func(number string) bool { return open[number] }
-	for _, step := range p.Steps {
-		waits := slices.ContainsFunc(namesIn(step.after), isOpen)
-		if step.Mark == " " && !waits && !step.isEnd {
+		if step.Mark == " " && !p.waits(step) && !step.isEnd {
 			ready = append(ready, step)
 		}
 	}
 	return ready
+}
+
+// waits reports whether a step comes after one that is not done.
+func (p Plan) waits(step Step) bool {
+	after := namesIn(step.after)
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		return s.Mark != "x" && !s.isEnd && (step.isEnd || slices.Contains(after, s.Number()))
+	})
 }
 
 // Number returns the first word of a step.
