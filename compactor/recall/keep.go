@@ -62,13 +62,11 @@ func (k *Keeper) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if again = nil; err != nil {
-			again = time.After(indexRetry)
-		}
-		if err == nil {
+		if again = nil; err == nil {
 			failed = false
 			continue
 		}
+		again = time.After(indexRetry)
 		busy := errors.Is(err, ErrBusy) // another process does it
 		if !busy && !failed {
 			k.Index.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on",
@@ -78,21 +76,27 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// sync lets the index read the log. A panic is an error: a cache must not take the
-// life with it.
-func (k *Keeper) sync(ctx context.Context) (err error) {
+// sync lets the index read the log.
+func (k *Keeper) sync(ctx context.Context) error {
+	return k.guarded(func() error {
+		added, err := k.Index.Sync(ctx, k.store, k.life)
+		if err == nil {
+			k.behind.Store(false)
+			k.Index.Log.Debug("indexed what has faded", "originals", added)
+		}
+		return err
+	})
+}
+
+// guarded makes an error of a panic: a cache must not take the life with it.
+func (k *Keeper) guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			k.Index.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	added, err := k.Index.Sync(ctx, k.store, k.life)
-	if err == nil {
-		k.behind.Store(false)
-		k.Index.Log.Debug("indexed what has faded", "originals", added)
-	}
-	return err
+	return do()
 }
 
 // Stale says that the log has something new for the index.
@@ -119,13 +123,10 @@ func (k *Keeper) Ask(ctx context.Context, ask func(*Index) (Found, error)) (Foun
 	answered := make(chan struct{})
 	go func() { // ends with ask, which ends with ctx or soon after
 		defer close(answered)
-		defer func() {
-			if p := recover(); p != nil {
-				k.Index.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
-				err = fmt.Errorf("panic: %v", p)
-			}
-		}()
-		found, err = ask(k.Index)
+		err = k.guarded(func() (err error) {
+			found, err = ask(k.Index)
+			return err
+		})
 	}()
 	select {
 	case <-answered:

@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,12 +14,23 @@ const (
 	leastShared = 0.55 // of the letters of two words that are not almost equal
 	leastStart  = 4    // bytes at the beginning of two words that share nothing else
 	manyLetters = 8    // of a word in which two may be wrong
+	digits      = "0123456789"
 )
 
 // Near returns at most three of the words in lines, which look most like one that is asked for.
 func Near(asked, lines string) (near []string) {
 	likeness := map[string]float64{}
-	for word := range strings.SplitSeq(lines, "\n") {
+	lost := 2 * len(asked) / utf8.RuneCountInString(asked) // bytes that two wrong letters take away
+	if strings.ContainsAny(asked, digits) {
+		lost = 0
+	}
+	bytes, begins := spread(asked), asked[:min(len(asked), leastStart)]
+	for word := range strings.SplitSeq(lines, "\n") { // most are ruled out by their bytes
+		has := spread(word)
+		mayBeAlike := bits.OnesCount64(bytes&^has) <= lost || has&^bytes == 0
+		if !mayBeAlike && !strings.HasPrefix(word, begins) {
+			continue
+		}
 		if like := alike(asked, word); like > 0 {
 			likeness[word] = like
 			near = append(near, word)
@@ -31,13 +43,21 @@ func Near(asked, lines string) (near []string) {
 	return slices.DeleteFunc(near, func(word string) bool { return likeness[word] < nearRange*likeness[near[0]] })
 }
 
+// spread returns a set that has the bytes of a word, and others.
+func spread(word string) (set uint64) {
+	for i := range len(word) {
+		set |= 1 << (word[i] & 63)
+	}
+	return set
+}
+
 // alike returns the likeness of a word to one that is asked for, 0 to 1: it begins with that; one edit makes one of the
 // other, or two from eight letters on; or it shares a part or the beginning. A word with a digit can only be a part.
 func alike(asked, word string) float64 {
 	letters, shared := float64(utf8.RuneCountInString(asked)), 0
 	isPart := strings.Contains(word, asked) || strings.Contains(asked, word)
 	switch {
-	case !isPart && strings.ContainsAny(asked, "0123456789"):
+	case !isPart && strings.ContainsAny(asked, digits):
 		return 0
 	case strings.HasPrefix(word, asked):
 		return 1
