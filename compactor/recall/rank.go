@@ -23,6 +23,8 @@ const (
 	linesBefore  = 3   // so many lines of the candidate before it,
 	linesAfter   = 2   // and of the candidate behind it
 
+	fewSegments = 100
+
 	toolShare = 0.6 // the share of words of calls and results in the choice of a passage
 )
 
@@ -30,7 +32,8 @@ const (
 // newest. It leaves out candidates without a match. A score is the sum of BM25 of the
 // whole candidate; of BM25 of the lines in a row that fit best, times the root of the
 // share of the query that they hold; and of the fit of a line to the times that the
-// query names. rank reads each line once. It ends with ctx, after the candidate that
+// query names. In a life of more than fewSegments the score of stage one counts, too:
+// of many originals some have a part of any query in a few lines. rank reads each line once. It ends with ctx, after the candidate that
 // it is reading.
 func rank(ctx context.Context, asked query, cands []candidate, found *shortlist) (hits []Hit, err error) {
 	ranker := &ranker{
@@ -44,13 +47,15 @@ func rank(ctx context.Context, asked query, cands []candidate, found *shortlist)
 		return nil, err
 	}
 	ranker.weigh(found)
+	crowd := max(0, math.Log10(float64(found.segments)/fewSegments))
 	for i, candidate := range cands {
 		page := &ranker.pages[i]
 		if page.found == 0 && ranker.times[i] == 0 {
 			continue
 		}
 		candidate.Confidence = ranker.confidence(page)
-		candidate.Score = ranker.whole(i) + ranker.best(page) + timeWeight*ranker.scale*ranker.times[i]
+		candidate.Score = ranker.whole(i) + ranker.best(page) + timeWeight*ranker.scale*ranker.times[i] +
+			crowd*found.worth[candidate.Hash]
 		best, also := ranker.passages(i)
 		candidate.Passage, candidate.Also = text.Passage(best), text.Passage(also)
 		candidate.Offset = utf8.RuneCountInString(candidate.body[:start(candidate.body, best[0])])

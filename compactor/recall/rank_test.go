@@ -311,3 +311,24 @@ func TestPassageIsOfTheRareWords(t *testing.T) {
 		}
 	}
 }
+
+// In a large life an original with all words of a query comes before a line with most of them, as stage one has it.
+func TestAllWordsCountInALargeLife(t *testing.T) {
+	shelf := of(
+		chat("ada 2026-03-01 the anchor and the marmalade"),
+		chat("ada 2026-03-02 the anchor, and a great many other things that nobody else would ever think of, such as a kettle",
+			"ben 2026-03-02 let us hear about the weather on the coast today", "ada 2026-03-02 fine, thank you, and how is yours",
+			"ben 2026-03-02 it rains all day long", "ada 2026-03-02 somebody left marmalade here", "ben 2026-03-02 the ferry is late again",
+			"ada 2026-03-02 that is a pity", "ben 2026-03-02 so it is", "ada 2026-03-02 the trombone is yours"),
+	)
+	shelf[0].Hash, shelf[1].Hash = blobs.Sum([]byte("most")), blobs.Sum([]byte("all"))
+	asked := analyse("anchor marmalade trombone", monday)
+	for segments, first := range map[int]int{60: 1, 100_000: 101} {
+		found := shelf.shortlist(asked)
+		found.segments, found.worth = segments, map[blobs.Hash]float64{shelf[0].Hash: 35, shelf[1].Hash: 53}
+		hits, err := rank(t.Context(), asked, shelf, found)
+		if err != nil || len(hits) != 2 || hits[0].From != first {
+			t.Errorf("of %d: %v, %v", segments, hits, err)
+		}
+	}
+}

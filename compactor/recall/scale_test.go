@@ -28,7 +28,8 @@ import (
 //
 //	LETHE_RECALL_BLOBS=1000000 go test -run TestScale -v -timeout 2h ./compactor/recall
 //
-// The data are made in LETHE_RECALL_DIR, where a finished life is used again.
+// The data are made in LETHE_RECALL_DIR, where a finished life is used again. LETHE_RECALL_FTS is where an index of
+// SQLite's FTS5 is made to compare with.
 func TestScale(t *testing.T) {
 	lethetest.Unraced(t)
 	n := 400
@@ -201,6 +202,8 @@ func scaleSearch(t *testing.T, x *Index, store *blobs.Store, n int) (first, ten 
 	r := rand.New(rand.NewPCG(1, 1))
 	queries := min(n/10, 1000)
 	var took []time.Duration
+	var asked []string
+	var wanted, ranks []int
 	for range queries {
 		i := r.IntN(n)
 		at := scaleBoot.Add(time.Duration(i+1) * time.Minute)
@@ -217,7 +220,9 @@ func scaleSearch(t *testing.T, x *Index, store *blobs.Store, n int) (first, ten 
 		found, err := x.Search(t.Context(), store, Query{Text: strings.Join(words, " "), Limit: 10, Now: at})
 		took = append(took, time.Since(start))
 		lethetest.Must(t, err)
-		switch k := slices.IndexFunc(found.Hits, func(h Hit) bool { return h.From == 3*i+1 }); {
+		k := slices.IndexFunc(found.Hits, func(h Hit) bool { return h.From == 3*i+1 })
+		asked, wanted, ranks = append(asked, strings.Join(words, " ")), append(wanted, i), append(ranks, k+1)
+		switch {
 		case k == 0:
 			first++
 			ten++
@@ -228,5 +233,8 @@ func scaleSearch(t *testing.T, x *Index, store *blobs.Store, n int) (first, ten 
 	slices.Sort(took)
 	first, ten = first/float64(queries), ten/float64(queries)
 	t.Logf("a search: median %v, 95th percentile %v; first %.3f, among ten %.3f", took[queries/2], took[queries*19/20], first, ten)
+	if path := os.Getenv("LETHE_RECALL_FTS"); path != "" {
+		beside(t, path, n, asked, wanted, ranks)
+	}
 	return first, ten
 }

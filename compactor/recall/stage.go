@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"lethe/blobs"
 	"lethe/compactor/recall/index"
 	"lethe/compactor/recall/text"
 )
@@ -21,10 +22,11 @@ const (
 
 // shortlist is the result of stage one.
 type shortlist struct {
-	segments int         // in the index
-	dfs      []float64   // of each term, the number of its segments
-	scores   []float64   // of segments, whose numbers begin with 1
-	docs     []index.Doc // best first, each with the segment that fits best
+	segments int                    // in the index
+	dfs      []float64              // of each term, the number of its segments
+	scores   []float64              // of segments, whose numbers begin with 1
+	docs     []index.Doc            // best first, each with the segment that fits best
+	worth    map[blobs.Hash]float64 // of each of these, that segment's score
 }
 
 // stageOne finds the originals that a query may mean, and that fit it. It adds words that stand for unknown ones.
@@ -35,6 +37,7 @@ func stageOne(
 	found := &shortlist{
 		segments: view.Segments(),
 		scores:   make([]float64, view.Segments()+1),
+		worth:    map[blobs.Hash]float64{},
 	}
 	if err := found.match(ctx, view, asked, words); err != nil {
 		return nil, err
@@ -185,8 +188,9 @@ func (s *shortlist) choose(view *index.View) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(s.docs, func(other index.Doc) bool { return other.Hash == doc.Hash }) {
+		if s.worth[doc.Hash] == 0 {
 			s.docs = append(s.docs, doc)
+			s.worth[doc.Hash] = s.scores[id]
 		}
 	}
 	return nil
