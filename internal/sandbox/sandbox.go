@@ -44,7 +44,7 @@ type Command struct {
 
 	Args    []string  // a program, looked up in PATH, and its arguments; if set, it runs and Line does not
 	Env     []string  // more variables, KEY=VALUE
-	Through []string  `json:"-"` // a program that runs the script in its last argument elsewhere, as ssh does: Line, in Dir
+	Through []string  `json:"-"` // a program that runs the script in its last argument elsewhere, as ssh does: Line, in Dir. What is killed dies soon
 	Fed     string    `json:"-"` // what Line gets there as its input
 	Input   io.Reader `json:"-"` // nil: empty. It has to end, or Run leaves a goroutine that reads it
 	Errors  io.Writer `json:"-"` // takes standard error; nil: out takes it
