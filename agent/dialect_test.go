@@ -207,3 +207,16 @@ func (k *trunk) add(t *testing.T, body []byte) {
 		k.cut++
 	}
 }
+
+// An unknown gateway gets a stand-in for reasoning only where a reply has calls; the snapshot says so.
+func TestUnknownGatewaysGetFewStandIns(t *testing.T) {
+	t.Parallel()
+	for preset, want := range map[string]bool{"custom": true, "deepseek": false} {
+		w := newWorld(t, always("noted"))
+		w.conf.Preset = preset
+		r := w.run(w.boot("ada", "dev"))
+		w.talk(1, 20)
+		r.stop()
+		equal(t, preset, w.fold(r.id).Stable.Spare, want)
+	}
+}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -116,6 +117,7 @@ func (t *thinker) refresh(state *mind.State) error {
 	if t.cfg.Mentions {
 		rules += mind.Called
 	}
+	in.Spare = cmp.Or(llm.ParseName(in.Params.Model).Preset, t.cfg.Preset) == "custom"
 	in.System = mind.System(t.ID.Name, t.ID.Self, string(soul), rules, refs["SEGMENT.md"], refs["SUMMARISE.md"])
 	others, versions, err := t.reader.System(state.Used, t.estimate.Chars(t.limit()), llm.Weight)
 	if err != nil {

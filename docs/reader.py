@@ -319,7 +319,7 @@ def request(state, notes, preset):
         if role == "assistant" and last in ("assistant", "system"): add("user", "(continue)")
         out.append({"role": role, "content": content})
         ended = ends
-        if role == "assistant" and (stands == "all" or stands and calls): reasoning = reasoning or "(no reasoning recorded)"
+        if role == "assistant" and (stands and calls or stands == "all" and not state["stable"].get("spare")): reasoning = reasoning or "(no reasoning recorded)"
         if preset == "openrouter" and is_json(opaque): out[-1]["reasoning_details"] = Raw(opaque)
         elif reasoning and key: out[-1][key] = reasoning
         if calls: out[-1]["tool_calls"] = [{"id": call_id(i), "type": "function", "function": {"name": c["tool"], "arguments": c["args"] or "{}"}} for i, c in calls]

@@ -55,6 +55,7 @@ type Inputs struct {
 	Tools  json.RawMessage
 	Params Params
 	Texts  []Text // the texts that System and the past contain
+	Spare  bool   // see Stable
 }
 
 // Renew begins a new epoch. The caller opens its past with Open and commits its
@@ -74,7 +75,7 @@ func (s *State) Renew(in Inputs) {
 	for _, text := range in.Texts {
 		s.learn(text.Version())
 	}
-	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Indented: true}
+	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Indented: true, Spare: in.Spare}
 	s.Stable.withhold(s.Live, s.Next)
 }
 

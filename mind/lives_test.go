@@ -22,6 +22,7 @@ import (
 type world struct {
 	model    string // "" is deepseek-v4-pro
 	pictured bool   // lines name pictures, and results show some
+	spare    bool   // of epochs
 	t        lethetest.Failer
 	state    *State
 	blobs    map[blobs.Hash][]byte // the bodies
@@ -131,6 +132,7 @@ func (w *world) renew(why string) {
 	w.state.Renew(Inputs{
 		System: System(w.state.Name, w.state.Self, w.soul, Rules(), ref, ref),
 		Tools:  json.RawMessage(someTools),
+		Spare:  w.spare,
 		Params: Params{Model: cmp.Or(w.model, "deepseek-v4-pro"), MaxTokens: 1000, Sees: w.pictured && w.state.Next%2 == 0},
 	})
 	w.state.Open(w.memory, nil, time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC))

@@ -36,7 +36,7 @@ func (w *world) body(t testing.TB, preset string) []byte {
 	s, p := w.state, w.state.Stable.Params
 	name := llm.ParseName(p.Model)
 	r := llm.Request{Model: name.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens, Thinking: p.Thinking,
-		Effort: cmp.Or(name.Effort, p.Effort), UserID: s.Self[:32], Messages: s.Messages("")}
+		Effort: cmp.Or(name.Effort, p.Effort), UserID: s.Self[:32], Messages: s.Messages(""), Spare: s.Stable.Spare}
 	dialect, ok := llm.Preset(cmp.Or(name.Preset, preset))
 	if !ok {
 		t.Fatalf("no preset %s", preset)
@@ -57,6 +57,7 @@ func TestReaderOfThePages(t *testing.T) {
 		w := newWorld(t)
 		w.pictured = rapid.Bool().Draw(t, "pictured")
 		w.model = rapid.SampledFrom([]string{"", "openrouter:qwen/qwen3:free@max", "qwen3:8b@high"}).Draw(t, "model")
+		w.spare = rapid.Bool().Draw(t, "spare")
 		w.renew("settings")
 		if rapid.Bool().Draw(t, "older") {
 			w.older()

@@ -36,6 +36,9 @@ type Stable struct {
 	// Since is the number of the first entry whose Opaque goes back to the provider. Providers refuse the Opaque of
 	// earlier entries, which they made behind another prefix.
 	Since int `json:"since,omitempty"`
+	// Spare is true if nothing stands in for missing reasoning where a reply has no calls. Epochs of earlier versions have
+	// false.
+	Spare bool `json:"spare,omitempty"`
 }
 
 // Notes returns the part of the past from its pins, or else from MEMORY, to its end.

@@ -69,6 +69,7 @@ func (p PresetInfo) Body(r Request) ([]byte, error) {
 
 // parts returns the body in parts, which nobody may change: it shares them with other bodies. Its keys are in order.
 func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
+	p.ReasoningAlways = p.ReasoningAlways && !r.Spare
 	if p.Dialect == Anthropic {
 		text, err := p.anthropic(r)
 		return net.Buffers{text}, err

@@ -191,3 +191,23 @@ func TestToolsOrThinking(t *testing.T) {
 		}
 	}
 }
+
+// A strict gateway gets a stand-in for missing reasoning on each reply, in new epochs only where there are calls.
+func TestSpareStandIns(t *testing.T) {
+	said := []Message{{Role: "user", Content: Text("hello")}, {Role: "assistant", Content: Text("hi")}, {Role: "user", Content: Text("go on")},
+		{Role: "assistant", Calls: []ToolCall{{ID: "e1_1", Name: "LIST"}}}, {Role: "tool", CallID: "e1_1", Content: Text("none")}}
+	for preset, want := range map[string][2]int{"custom": {2, 1}, "deepseek": {1, 1}, "openai": {0, 0}} {
+		p, _ := Preset(preset)
+		var prefix Prefix
+		prefix.Add(said...)
+		for i, spare := range []bool{false, true, false} {
+			body, err := p.Body(Request{Model: "m", Messages: prefix.Messages(), Prefix: prefix, Spare: spare})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := bytes.Count(body, []byte("no reasoning recorded")); got != want[i%2] {
+				t.Errorf("%s, spare %t: %d stand-ins, want %d", preset, spare, got, want[i%2])
+			}
+		}
+	}
+}

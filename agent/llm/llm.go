@@ -78,6 +78,7 @@ type Request struct {
 	// UserID keeps the provider's cache and limits of one identity apart from
 	// others: the same in every request of a life.
 	UserID string
+	Spare  bool // replies without calls go without a stand-in for their reasoning
 	// Patience bounds a time without a piece of an answer, where another model can stand in; 0 is the AnswerTimeout. A
 	// Slow preset gets slowFactor times as much.
 	Patience time.Duration

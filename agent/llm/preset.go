@@ -37,7 +37,7 @@ type PresetInfo struct {
 	// reasoning is understood under either name.
 	ReasoningField string
 	// ReasoningPlaceholder stands in for missing reasoning on assistant messages
-	// with calls, and with ReasoningAlways on every assistant message.
+	// with calls, and with ReasoningAlways on every assistant message, unless Request.Spare.
 	ReasoningPlaceholder string
 	ReasoningAlways      bool
 

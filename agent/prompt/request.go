@@ -79,7 +79,7 @@ func (r *Rendering) Request(s *mind.State, tail string) llm.Request {
 	p := s.Stable.Params
 	q := llm.Request{
 		Model: p.Model, Tools: r.tools, MaxTokens: p.MaxTokens, Thinking: p.Thinking, Effort: p.Effort,
-		UserID: s.Self[:32], Messages: r.prefix.Messages(), Prefix: r.prefix,
+		UserID: s.Self[:32], Spare: s.Stable.Spare, Messages: r.prefix.Messages(), Prefix: r.prefix,
 	}
 	if tail != "" {
 		q.Messages = append(q.Messages, llm.Message{Role: "user", Content: llm.Text(tail), Aside: true})
