@@ -42,9 +42,11 @@ type Command struct {
 	Exact   bool     // the paths of Write are files, too, that others may exchange meanwhile, and hold no link
 	Read    []string // directories and files that it may read and execute even below Hide
 
-	Args    []string  // a program, looked up in PATH, and its arguments; if set, it runs and Line does not
-	Env     []string  // more variables, KEY=VALUE
-	Through []string  `json:"-"` // a program that runs the script in its last argument elsewhere, as ssh does: Line, in Dir. What is killed dies soon
+	Args []string // a program, looked up in PATH, and its arguments; if set, it runs and Line does not
+	Env  []string // more variables, KEY=VALUE
+	// Through is a program that runs the script in its last argument elsewhere, as ssh does: Line, in Dir. What is killed
+	// there dies a moment after Run has returned.
+	Through []string  `json:"-"`
 	Fed     string    `json:"-"` // what Line gets there as its input
 	Input   io.Reader `json:"-"` // nil: empty. It has to end, or Run leaves a goroutine that reads it
 	Errors  io.Writer `json:"-"` // takes standard error; nil: out takes it
