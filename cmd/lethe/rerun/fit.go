@@ -49,7 +49,7 @@ func (f *fitter) fit(state *mind.State, limit int, at time.Time) error {
 		}
 		stable := state.Stable
 		state.Become(state.Forget(out.Context, state.LastBlob))
-		state.Renew(mind.Inputs{System: stable.System, Tools: []byte(stable.Tools), Params: stable.Params})
+		state.Renew(mind.Inputs{System: stable.System, Tools: []byte(stable.Tools), Params: stable.Params, Spare: stable.Spare})
 		state.Open(stable.Memory(), nil, at)
 		return nil
 	}

@@ -122,7 +122,7 @@ func (s *step) prepare(app *cli.App, id home.Identity, options *Options, fitter 
 // alter gives a state another model, soul, or the answers of another limit.
 func alter(store *blobs.Store, state *mind.State, options *Options) error {
 	was := state.Stable
-	in := mind.Inputs{System: was.System, Tools: []byte(was.Tools), Params: was.Params}
+	in := mind.Inputs{System: was.System, Tools: []byte(was.Tools), Params: was.Params, Spare: was.Spare}
 	in.Params.Model = cmp.Or(options.Model, in.Params.Model)
 	if options.Limit > 0 {
 		in.Params.MaxTokens = compactor.AnswerTokens(in.Params.MaxTokens, int(options.Limit))
