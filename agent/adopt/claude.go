@@ -85,6 +85,7 @@ type claudeRow struct {
 		Type   string
 		Prompt json.RawMessage
 	}
+	ToolUseResult json.RawMessage
 }
 
 // passedRows are the rows of Claude Code in which nobody speaks, or that repeat what is said elsewhere.
@@ -124,7 +125,7 @@ func (f *claudeFile) row(row *claudeRow) {
 		base.Who, base.Kind = Harness, Summary
 	case speaks && isHarness:
 		base.Who = Harness
-	case speaks && row.IsSidechain && row.AgentID == "":
+	case speaks && row.IsSidechain && !f.session.Side: // put knows the others
 		base.Who = Assistant // the parent's
 	case speaks:
 	case row.Type == "summary":
@@ -136,9 +137,13 @@ func (f *claudeFile) row(row *claudeRow) {
 		f.passOver("row", row.Type, passedRows)
 		return
 	}
-	for _, entry := range f.parts(content) {
+	all := f.parts(content)
+	if len(all) > 1 {
+		row.ToolUseResult = nil // nobody knows of which
+	}
+	for _, entry := range all {
 		if entry.Kind == Result { // it does not end the message that is streamed
-			f.resultFile(&entry)
+			f.resultFile(row, &entry)
 			f.hold(base, claudePart{entry, row.UUID, nil})
 			continue
 		}
@@ -205,16 +210,18 @@ func (f *claudeFile) flush() {
 }
 
 // resultFile puts the whole text in the place of the beginning of a result whose rest stands in a file, in tool-results
-// beside the session.
-func (f *claudeFile) resultFile(entry *Entry) {
+// beside the session. The row has its path, also when a compaction has cleared the text that tells it.
+func (f *claudeFile) resultFile(row *claudeRow, entry *Entry) {
+	var told struct{ PersistedOutputPath string }
+	_ = parse(row.ToolUseResult, &told) // it may be a text
 	_, rest, _ := strings.Cut(entry.Text, "saved to: ")
 	line, _, _ := strings.Cut(rest, "\n")
 	if !strings.HasPrefix(entry.Text, "<persisted-output>") {
-		return
+		line = ""
 	}
 	dir := strings.TrimSuffix(f.file, ".jsonl")
 	if f.session.Side {
 		dir = path.Dir(path.Dir(f.file))
 	}
-	entry.Text = f.besides(path.Join(dir, "tool-results"), strings.TrimSpace(line), entry.Text)
+	entry.Text = f.besides(path.Join(dir, "tool-results"), cmp.Or(strings.TrimSpace(line), told.PersistedOutputPath), entry.Text)
 }

@@ -188,10 +188,10 @@ func (f *codexFile) thread(meta codexMeta) {
 		Began: meta.Timestamp.Time,
 	})
 	f.listed[id] = true
-	f.from(cmp.Or(meta.ForkedFrom, id))
+	f.from(meta.ForkedFrom) // not from the thread itself: a later run knows who spawned it
 }
 
-// from has the thread's root be the first one of the forks that led to another thread, or to itself.
+// from has the thread's root be the first one of the forks that led to another thread, or itself without another.
 func (f *codexFile) from(id string) {
 	for range 100 { // a circle ends
 		_, parent := f.past(id)
@@ -200,7 +200,7 @@ func (f *codexFile) from(id string) {
 		}
 		id = parent
 	}
-	f.root = cmp.Or(f.roots[id], id)
+	f.root = cmp.Or(f.roots[id], id, f.session.ID)
 	f.chain, f.roots[f.session.ID] = f.root, f.root
 }
 

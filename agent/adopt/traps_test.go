@@ -110,6 +110,34 @@ func TestPathsStayInTheStore(t *testing.T) {
 	}
 }
 
+// The row tells where a long result stands when its text does not; of two results in a row each has its own.
+func TestLongResultOfClaudeCode(t *testing.T) {
+	beside := strings.TrimSuffix(claudeName, ".jsonl") + "/tool-results/"
+	told := func(row, path string) string {
+		return strings.TrimSuffix(row, "}") + fmt.Sprintf(`,"toolUseResult":{"stdout":"1","persistedOutputPath":"/home/x/tool-results/%s"}}`, path)
+	}
+	got, report := files(t, "claude-code", map[string]string{
+		claudeName: strings.Join([]string{
+			told(claudeRow("user", "u1", "", `[{"type":"tool_result","tool_use_id":"c1","content":"[cleared]"}]`), "a.txt"),
+			told(claudeRow("user", "u2", "", `[{"type":"tool_result","tool_use_id":"c2","content":"short"},`+
+				`{"type":"tool_result","tool_use_id":"c3","content":"<persisted-output>\nsaved to: /x/b.txt\n"}]`), "b.txt"),
+		}, "\n"),
+		beside + "a.txt": "all of a", beside + "b.txt": "all of b",
+	})
+	got.want(t, `
+		0a1b2c3d tool result: all of a
+		0a1b2c3d tool result: short
+		0a1b2c3d tool result: all of b`)
+	wantUnknown(t, report)
+}
+
+// The prompt of a side chain is its parent's, also in the parent's file.
+func TestSideChainInItsParentsFile(t *testing.T) {
+	row := strings.TrimSuffix(claudeRow("user", "u1", "", `"look there"`), "}") + `,"isSidechain":true,"agentId":"a7"}`
+	got, _ := files(t, "claude-code", map[string]string{claudeName: row})
+	got.want(t, "0a1b2c3d assistant said: look there")
+}
+
 func codexMeta(id, more string) string {
 	return fmt.Sprintf(`{"timestamp":"2026-03-04T10:00:00Z","type":"session_meta","payload":{"id":%q%s}}`, id, more)
 }
@@ -175,6 +203,17 @@ func TestCodexSideChains(t *testing.T) {
 	if report.Sessions != 2 || !got.sessions[1].Side || got.sessions[1].Parent != "1" {
 		t.Errorf("%+v", got.sessions)
 	}
+	keys := map[uint64]bool{}
+	for _, entry := range got.entries {
+		keys[entry.Key] = true
+	}
+	grown := storeOf(map[string]string{rollout(1, "2"): codexMeta("2", side) + "\n" + codexSaid("user", "look there") + "\n" +
+		codexSaid("assistant", "there")})
+	again, _ := read(t, "codex", grown, adopt.Options{ // which has the parent of what an earlier run took
+		Known: func(key uint64) bool { return keys[key] },
+		Past:  func(id string) (string, string) { return "", map[string]string{"2": "1"}[id] },
+	})
+	again.want(t, `2 assistant said: there`)
 }
 
 // Events count only where no item has a role. A compaction's summary comes once.
