@@ -226,9 +226,10 @@ func (s *store) look(ctx context.Context, signal func(), streams []string) {
 				newest, _ := s.Newest(ctx, stream, n)
 				n = max(n, newest)
 			}
-			for _, err := s.Get(ctx, stream, n+1); err == nil; _, err = s.Get(ctx, stream, n+1) {
-				n++
+			for err := error(nil); err == nil || errors.Is(err, ErrDamaged); n++ { // what is damaged is news, too
+				_, err = s.Get(ctx, stream, n+1)
 			}
+			n--
 			if n > seen[stream] {
 				seen[stream], news = n, time.Now()
 				signal()
