@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -115,5 +116,34 @@ func TestJoin(t *testing.T) {
 	}
 	if joined.First != 1 || joined.N != 2*segments {
 		t.Errorf("%+v", joined)
+	}
+}
+
+// A run with damaged entries is not joined: the index is made anew, instead of lacking all behind them for good.
+func TestJoinDamaged(t *testing.T) {
+	made := func(first int64) *batch {
+		b := &batch{first: first, hashes: map[blobs.Hash]bool{}}
+		for range 3 {
+			lethetest.Must(t, b.take(document{rows: [][]uint64{{keyOf("one"), keyOf("two"), keyOf("three")}}}))
+		}
+		b.encode()
+		return b
+	}
+	for what, change := range map[string]func(entries []byte){
+		"whole":                         func([]byte) {},
+		"a count that is too large":     func(e []byte) { e[1] = 0xff },
+		"a count that is too small":     func(e []byte) { e[0]-- },
+		"a key that is out of order":    func(e []byte) { e[7] = 0xff },
+		"a segment that is not there":   func(e []byte) { e[12] = 3 },
+		"a segment that is there twice": func(e []byte) { e[12] = 1 },
+	} {
+		path := filepath.Join(t.TempDir(), "recall.db")
+		before := made(1)
+		change(before.entries)
+		run, err := before.write(path)
+		lethetest.Must(t, err)
+		if err := made(4).join(run); errors.Is(err, errDamaged) != (what != "whole") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }

@@ -144,15 +144,15 @@ func (r *run) segments(list []byte) iter.Seq[int64] {
 // end stands for the key of an entry behind the last one.
 const end = ^uint64(0)
 
-// entry returns the key and the postings of the first entry of data, and what follows it. A damaged one ends data.
+// entry returns the key and the postings of the first entry of data, and what follows it. A damaged one ends data, and follows.
 func entry(data []byte) (key uint64, list, rest []byte) {
 	if len(data) < 8 {
-		return end, nil, nil
+		return end, nil, data
 	}
 	head := binary.LittleEndian.Uint64(data)
 	size := 8 + 2*int(head&(1<<segmentBits-1))
 	if size > len(data) {
-		return end, nil, nil
+		return end, nil, data
 	}
 	return head >> segmentBits, data[8:size], data[size:]
 }
@@ -208,7 +208,7 @@ func (b *batch) encode() {
 }
 
 // join puts the segments of the run before into an encoded batch, too. Both have their entries in order, so none is
-// taken apart: that would need four times the memory.
+// taken apart: that would need four times the memory. Of a damaged run nothing is taken, which would hide the damage.
 func (b *batch) join(run run) error {
 	data, err := run.read(0, run.Size)
 	if err != nil {
@@ -218,12 +218,20 @@ func (b *batch) join(run run) error {
 	joined := make([]byte, 0, len(data)+len(b.entries))
 	old, oldList, older := entry(data[len(records):])
 	own, ownList, newer := entry(b.entries)
+	isWhole := true
 	for key := min(old, own); key != end; key = min(old, own) {
 		var before, later []byte
 		if old == key {
 			before = oldList
 			old, oldList, older = entry(older)
+			isWhole = isWhole && old > key
 		}
+		next := 0
+		for i := 0; i < len(before); i += 2 {
+			at := int(binary.LittleEndian.Uint16(before[i:]))
+			isWhole, next = isWhole && at >= next, at+1
+		}
+		isWhole = isWhole && next <= int(run.N)
 		if own == key {
 			later = ownList
 			own, ownList, newer = entry(newer)
@@ -233,6 +241,9 @@ func (b *batch) join(run run) error {
 		}
 		joined = binary.LittleEndian.AppendUint64(joined, key<<segmentBits|uint64(len(before)+len(later))/2)
 		joined = append(append(joined, before...), later...)
+	}
+	if !isWhole || len(older) > 0 {
+		return errDamaged
 	}
 	b.entries = joined
 	b.records = slices.Concat(records, b.records)
