@@ -216,10 +216,11 @@ func (s *Stream) claudeProject(p *struct {
 }) {
 	s.open(Session{ID: p.UUID, Title: p.Name, Began: p.CreatedAt.Time})
 	base := Entry{At: p.CreatedAt.Time, Who: Person, Kind: Memory}
-	s.pass(p.UUID, base, Entry{Text: p.Description}, Entry{Text: p.Prompt})
+	s.pass(p.UUID+"/0", base, Entry{Text: p.Description})
+	s.pass(p.UUID+"/1", base, Entry{Text: p.Prompt})
 	for i, doc := range p.Docs {
 		base.At = doc.CreatedAt.Time
-		s.pass(fmt.Sprintf("%s/%d", p.UUID, i), base, Entry{Tool: doc.Filename, Text: doc.Content})
+		s.pass(fmt.Sprintf("%s/%d", p.UUID, i+2), base, Entry{Tool: doc.Filename, Text: doc.Content})
 	}
 }
 

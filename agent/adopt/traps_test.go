@@ -467,6 +467,19 @@ func TestClaudeAI(t *testing.T) {
 	wantUnknown(t, report)
 }
 
+// What a project of Claude.ai keeps has the keys that it always had: the next export brings none of it again.
+func TestKeysOfProjects(t *testing.T) {
+	got, _ := files(t, "claude-ai", map[string]string{"projects.json": `[{"uuid":"p1","description":"a","prompt_template":"b",` +
+		`"docs":[{"filename":"c.md","content":"c"}]}]`})
+	keys := ""
+	for _, entry := range got.entries {
+		keys += fmt.Sprintf("%016x ", entry.Key)
+	}
+	if keys != "0f1c7dca0c4d01b9 1694bdb57d89cf1a f28a5247d5798b27 " {
+		t.Error(keys)
+	}
+}
+
 // OpenClaw: rows of SQLite and lines of files are joined by session and event; large events are compressed.
 func TestOpenClaw(t *testing.T) {
 	message := func(id, role, text string) string {
