@@ -216,11 +216,15 @@ func (s *Stream) claudeProject(p *struct {
 }) {
 	s.open(Session{ID: p.UUID, Title: p.Name, Began: p.CreatedAt.Time})
 	base := Entry{At: p.CreatedAt.Time, Who: Person, Kind: Memory}
-	s.pass(p.UUID+"/0", base, Entry{Text: p.Description})
-	s.pass(p.UUID+"/1", base, Entry{Text: p.Prompt})
-	for i, doc := range p.Docs {
-		base.At = doc.CreatedAt.Time
-		s.pass(fmt.Sprintf("%s/%d", p.UUID, i+2), base, Entry{Tool: doc.Filename, Text: doc.Content})
+	for i := range len(p.Docs) + 2 {
+		entry := Entry{Text: p.Description}
+		if i == 1 {
+			entry.Text = p.Prompt
+		} else if i > 1 {
+			doc := &p.Docs[i-2]
+			base.At, entry.Tool, entry.Text = doc.CreatedAt.Time, doc.Filename, doc.Content
+		}
+		s.pass(fmt.Sprintf("%s/%d", p.UUID, i), base, entry)
 	}
 }
 
