@@ -78,16 +78,15 @@ func (s *Cluster) keepLease(ctx context.Context) {
 
 // attend renews the lease while no process of this host serves, until ctx ends, or a process that serves was drained.
 func (s *Cluster) attend(ctx context.Context) error {
-	was, every := ReadStatus(s.home.Dir).Left, time.Duration(0)
-	for pause(ctx, every, nil) {
+	was, due := ReadStatus(s.home.Dir).Left, time.Time{}
+	for every := time.Duration(0); pause(ctx, every, nil); every = tick() {
 		served := s.served() // if not, the process that served has told why
 		left := ReadStatus(s.home.Dir).Left
 		if left && !was {
 			return ErrDrained
 		}
-		every = renewEvery
-		if was = left; !served {
-			every = s.renews(ctx)
+		if was = left; !served && !time.Now().Before(due) {
+			due = time.Now().Add(s.renews(ctx))
 		}
 	}
 	return nil
