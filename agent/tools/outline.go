@@ -39,7 +39,7 @@ func (a editArgs) onLines(text string) (edited, at string, err error) {
 	if strings.HasSuffix(lines[first-1], "\r\n") {
 		put = strings.ReplaceAll(strings.ReplaceAll(put, "\r\n", "\n"), "\n", "\r\n")
 	}
-	lines = slices.Replace(lines, int(first-1), int(last), slices.Collect(strings.Lines(put))...)
+	lines = append(lines[:first-1:first-1], append(slices.Collect(strings.Lines(put)), lines[last:]...)...)
 	to += int64(lineCount(put)) - (last - first + 1)
 	return strings.Join(lines, ""), fmt.Sprintf("%d; now %s", first, span(from, to, lines[from-1:to]...)), nil
 }
