@@ -203,11 +203,14 @@ func (s *Cluster) sight(ctx context.Context, host string, g *sighting) (err erro
 		if n == g.N+1 && share.IsMissing(err) {
 			break
 		}
+		isDamaged := streams.Unreadable(err) && !share.IsMissing(err)
+		if err == nil || isDamaged {
+			g.N, g.Since, g.Lease = n, time.Now(), lease{Label: g.Lease.Label, Every: aloneEvery}
+		}
 		if err == nil {
-			g.N, g.Since, g.Lease = n, time.Now(), lease{}
 			err = json.Unmarshal(text, &g.Lease)
 		}
-		if err != nil {
+		if err != nil && !isDamaged { // a damaged one says that its host was there, and hides no later one
 			return err
 		}
 		if wasDue { // it was not there a moment ago
