@@ -45,8 +45,10 @@ type Rooms struct {
 	Log     *slog.Logger
 	Lost    func(what error) // called for each text that the store has lost, and reading goes on; nil: it does not
 
-	mu     sync.Mutex       // held with the lock
 	OnLoss func(what error) // called for each loss that this host writes again; may be nil
+
+	made sync.Once
+	turn chan struct{} // full while the lock is held
 
 	mends  time.Time               // when another host has said that it makes the stream anew
 	pulled time.Time               // when the stream was last read to its end
@@ -75,8 +77,13 @@ type round struct {
 
 // locked calls f with a round, after it has finished an earlier round that was cut short.
 func (r *Rooms) locked(ctx context.Context, f func(*round) error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.made.Do(func() { r.turn = make(chan struct{}, 1) })
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("lock the rooms: %w", ctx.Err())
+	}
+	defer func() { <-r.turn }()
 	if err := durable.MkdirAll(Dir(r.Dir), 0o700); err != nil {
 		return err
 	}
