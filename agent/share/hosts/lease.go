@@ -241,7 +241,11 @@ func (s *Cluster) call(ctx context.Context, host string, g *sighting) error {
 	if err != nil || isFast || g.silent() {
 		return err
 	}
-	if err = s.ask(ctx, asked{Came: s.Host.ID}); err == nil {
+	err = s.say(ctx, renewEvery, ReadStatus(s.home.Dir).Left) // who is told looks for it, once
+	if err == nil {
+		err = s.ask(ctx, asked{Came: s.Host.ID})
+	}
+	if err == nil {
 		g.Called, g.Since, g.Due = g.N, time.Now(), time.Time{}
 	}
 	return err
