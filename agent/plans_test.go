@@ -280,8 +280,8 @@ func TestWorkersAreStopped(t *testing.T) {
 	s.end()
 }
 
-// A /stop takes a step from a worker that has not begun: it stays so, and nothing else begins before a person lets the plan go
-// on. Whether the /stop comes while a hook looks at the call, or behind a kill there.
+// A /stop takes a step from a worker that has not begun: it stays so, and nothing else begins before a person lets the
+// plan go on. Whether the /stop comes while a hook looks at the call, or behind a kill there.
 func TestStoppedBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {

@@ -140,7 +140,7 @@ func (j Job) mechanicalSummary(fade Fade, units []unit, words []said) string {
 	if n := len(words); n > 0 {
 		parts = slices.Compact([]string{truncate(words[0].String(), 240), truncate(words[n-1].String(), 240)})
 		if n > 2 {
-			parts = slices.Insert(parts, 1, "…")
+			parts = append(parts[:1], append([]string{"…"}, parts[1:]...)...)
 		}
 	}
 	if ids := identifiers(material(units), 10); len(ids) > 0 {

@@ -83,7 +83,8 @@ func (s *Stream) open(session Session) {
 	s.session, s.begun, s.calls = session, false, map[uint64]bool{}
 }
 
-// put passes an entry on, unless it is empty, nobody said it, or one with the same key and text was there. An empty key is unique.
+// put passes an entry on, unless it is empty, nobody said it, or one with the same key and text was there. An empty key
+// is unique.
 func (s *Stream) put(key string, entry Entry) {
 	isEmpty := strings.TrimSpace(entry.Text) == "" && len(entry.Media) == 0
 	if isEmpty || entry.Who == "" || s.failed != nil {

@@ -36,6 +36,7 @@ import (
 	"lethe/agent/llm"
 	"lethe/agent/llm/rehearsal"
 	"lethe/agent/share/hosts"
+	"lethe/agent/tools"
 	"lethe/agent/tools/mcp"
 	"lethe/blobs"
 	"lethe/chat"
@@ -271,7 +272,11 @@ func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 // warn warns of all that weakens the promises here.
 func (h *Host) warn() {
 	h.warnings = nil
-	for _, w := range Warnings(h.home.Dir, h.settings.Tools.Bash) {
+	bash := h.settings.Tools.Bash
+	if len(h.settings.Tools.Shell) > 0 { // which needs no sandbox here
+		bash = tools.BashOff
+	}
+	for _, w := range Warnings(h.home.Dir, bash) {
 		h.warnings = append(h.warnings, w.Text)
 	}
 	if !confines.Load() {

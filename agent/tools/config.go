@@ -39,7 +39,8 @@ type Config struct {
 	Bash string
 	// Shell is sandbox.Command.Through of commands; nil: they run here.
 	Shell []string
-	// Confined reports, before each command, whether a trusted one is confined, and runs here, all the same; nil: it is not.
+	// Confined reports, before each command, whether a trusted one is confined, and runs here, all the same; nil: it is
+	// not.
 	Confined func() bool
 	// BashTimeout is for commands that name no timeout. Default 1 h, at most 24 h.
 	BashTimeout time.Duration

@@ -19,7 +19,8 @@ func span(first, last int64, lines ...string) string {
 	return fmt.Sprintf("%d-%d:%x", first, last, sum[:3])
 }
 
-// onLines replaces lines of a text, which are to be among those of the hash. It also tells where, and the hash as it is then.
+// onLines replaces lines of a text, which are to be among those of the hash. It also tells where, and the hash as it is
+// then.
 func (a editArgs) onLines(text string) (edited, at string, err error) {
 	var from, to, first, last int64
 	_, _ = fmt.Sscanf(a.Hash, "%d-%d:", &from, &to)

@@ -28,13 +28,11 @@ const (
 	toolShare = 0.6 // the share of words of calls and results in the choice of a passage
 )
 
-// rank orders candidates by their scores for a query, best first and of equals the
-// newest. It leaves out candidates without a match. A score is the sum of BM25 of the
-// whole candidate; of BM25 of the lines in a row that fit best, times the root of the
-// share of the query that they hold; and of the fit of a line to the times that the
-// query names. In a life of more than fewSegments the score of stage one counts, too:
-// of many originals some have a part of any query in a few lines. rank reads each line once. It ends with ctx, after the candidate that
-// it is reading.
+// rank orders candidates by their scores for a query, best first and of equals the newest. It leaves out candidates
+// without a match. A score is the sum of BM25 of the whole candidate; of BM25 of the lines in a row that fit best,
+// times the root of the share of the query that they hold; and of the fit of a line to the times that the query names.
+// In a life of more than fewSegments the score of stage one counts, too: of many originals some have a part of any
+// query in a few lines. rank reads each line once. It ends with ctx, after the candidate that it is reading.
 func rank(ctx context.Context, asked query, cands []candidate, found *shortlist) (hits []Hit, err error) {
 	ranker := &ranker{
 		q:     asked,

@@ -14,8 +14,8 @@ import (
 	"lethe/internal/durable"
 )
 
-// The script runs a line where Command.Through leads. Its standard input stays open as long as the call lasts. At its end, also
-// by the daemon's death, all processes are killed there that have the call's mark in their environment.
+// The script runs a line where Command.Through leads. Its standard input stays open as long as the call lasts. At its
+// end, also by the daemon's death, all processes are killed there that have the call's mark in their environment.
 //
 //go:embed elsewhere.sh
 var elsewhere string

@@ -34,8 +34,9 @@ const (
 	Unseen = 1 // text that an element hides, with the tags in it
 )
 
-// Mask marks in a text the markup of a page, and what no reader of the page sees; all else stays where it is, as
-// blanks and ends of lines do. Where there is but a part of a page, such as lines that GREP found, what a line hides ends with it.
+// Mask marks in a text the markup of a page, and what no reader of the page sees; all else stays where it is, as blanks
+// and ends of lines do. Where there is but a part of a page, such as lines that GREP found, what a line hides ends with
+// it.
 func Mask(text string) string {
 	tags := tag().FindAllStringSubmatchIndex(text, -1)
 	if tags == nil {

@@ -23,7 +23,8 @@ func hidden(page *html.Node) (found []*html.Node) {
 	return found
 }
 
-// pruneStyled takes out of a page what its styles hide, but for an element with nearly all of its text: a script shows that.
+// pruneStyled takes out of a page what its styles hide, but for an element with nearly all of its text: a script shows
+// that.
 func pruneStyled(page *html.Node, hidden []*html.Node) {
 	weights := map[*html.Node]int{}
 	most := share * float64(weigh(page, weights, 1))

@@ -50,7 +50,8 @@ type archiving struct {
 	To        string `name:"to" about:"Recipients of age, who alone can read it, with spaces between."`
 }
 
-// archive answers with a whole archive, or with an error. The life may be marked as moved then; asked again, it answers again.
+// archive answers with a whole archive, or with an error. The life may be marked as moved then; asked again, it answers
+// again.
 func (s server) archive(w http.ResponseWriter, asked call[archiving, none]) error {
 	file, err := os.CreateTemp(s.Dir, ".archive-")
 	if err != nil {

@@ -131,8 +131,8 @@ func (i *importer) take() (got Result, err error) {
 	return got, i.place()
 }
 
-// rehire has a life that was hired run with its role of this home, whatever came; where there is none, with what came, which
-// only narrows, but for the model. A hired.toml that cannot be read stays: the life cannot run with it.
+// rehire has a life that was hired run with its role of this home, whatever came; where there is none, with what came,
+// which only narrows, but for the model. A hired.toml that cannot be read stays: the life cannot run with it.
 func (i *importer) rehire(got *Result) error {
 	work, err := i.id.Hired()
 	if work == nil || err != nil {

@@ -170,17 +170,20 @@ func (x Exam) web() {
 func (x Exam) edit() string { return "${EDITOR:-vi} " + config.File(x.Home.Dir) }
 
 func (x Exam) sandbox() {
-	mode := cmp.Or(x.Settings.Tools.Bash, tools.BashSandbox)
+	mode, where := cmp.Or(x.Settings.Tools.Bash, tools.BashSandbox), ""
+	if len(x.Settings.Tools.Shell) > 0 {
+		where = "where tools.shell does not lead: "
+	}
 	if mode != tools.BashSandbox {
 		x.warn(mode == tools.BashTrusted, "sandbox", x.edit(),
-			"tools.bash = %q: commands of agents may do whatever you can", mode)
+			"%stools.bash = %q: commands of agents may do whatever you can", where, mode)
 		return
 	}
 	by, err := sandbox.Confiner()
 	network := map[bool]string{true: "no network", false: "the network"}[x.Settings.Tools.Network == config.NetworkNone]
 	x.check(err, "sandbox", "uname -r; sudo apt install bubblewrap",
-		"%s confines commands: each reaches its workspace, the system's programs and %s, no other file and no local "+
-			"socket", by, network)
+		"%s%s confines commands: each reaches its workspace, the system's programs and %s, no other file and no local "+
+			"socket", where, by, network)
 }
 
 func (x Exam) home(dir string) {

@@ -144,7 +144,8 @@ func (r *run) segments(list []byte) iter.Seq[int64] {
 // end stands for the key of an entry behind the last one.
 const end = ^uint64(0)
 
-// entry returns the key and the postings of the first entry of data, and what follows it. A damaged one ends data, and follows.
+// entry returns the key and the postings of the first entry of data, and what follows it. A damaged one ends data, and
+// follows.
 func entry(data []byte) (key uint64, list, rest []byte) {
 	if len(data) < 8 {
 		return end, nil, data
