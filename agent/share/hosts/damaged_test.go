@@ -41,3 +41,16 @@ func TestDamagedLease(t *testing.T) {
 		until(t, 45*time.Second, func() bool { return b.hasRun("ada") })
 	})
 }
+
+// A host whose own newest lease is damaged goes on behind it, also as another process, which does not know its number.
+func TestOwnLeaseIsDamaged(t *testing.T) {
+	atPace(t, func(t *testing.T) {
+		a := first(t)
+		lethetest.Must(t, a.connect())
+		lethetest.Must(t, a.say(t.Context(), renewEvery, false))
+		a.streams.Store = rotten{a.streams.Store, leaseStream(a.Host.ID), 1}
+		a.leases.renewed = 0
+		lethetest.Must(t, a.say(t.Context(), renewEvery, false))
+		lethetest.Equal(t, "lease", a.leases.renewed, 2)
+	})
+}

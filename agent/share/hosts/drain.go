@@ -110,7 +110,7 @@ func (s *Cluster) drained() error {
 	switch {
 	case looked && slices.ContainsFunc(said, asksUs):
 		return ErrDrained
-	case looked && slices.ContainsFunc(said, isNews): // who came waits for a word of this host
+	case !looked, slices.ContainsFunc(said, isNews): // who came, also before the first look, waits for a word of this host
 		s.leases.anew.Store(true)
 		s.leases.alone.Store(false)
 		wake(s.leases.renew)

@@ -147,7 +147,7 @@ func (s *Cluster) say(ctx context.Context, every time.Duration, left bool) error
 		if err == nil && n > 0 {
 			_, err = s.streams.Get(ctx, stream, n) // or others could not read what this host says
 		}
-		if err != nil {
+		if err != nil && !streams.Unreadable(err) { // what is damaged is behind the next one
 			return err
 		}
 	}

@@ -72,6 +72,21 @@ func TestDrainedAndBack(t *testing.T) {
 	})
 }
 
+// A host that comes while another one, which believes itself alone, has not looked yet is heard at its first look.
+func TestCameBeforeTheFirstLook(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		a := first(t)
+		lethetest.Must(t, a.connect())
+		lethetest.Must(t, a.ask(t.Context(), asked{Came: "new"}))
+		a.drains = -1
+		a.leases.alone.Store(true)
+		lethetest.Must(t, a.drained())
+		if a.leases.alone.Load() || !a.leases.anew.Load() {
+			t.Error("a does not look for who came")
+		}
+	})
+}
+
 // A host that was not there for a month is none.
 func TestForgottenHost(t *testing.T) {
 	timed(t, func(t *testing.T) {
