@@ -328,8 +328,12 @@ func (t *Triggers) letter(r *loaded, v View, dir *os.Root, fi fs.FileInfo) (rec 
 	return rec, nil
 }
 
-// putAway moves a file that LIFE has told of. One that cannot be moved is among what the next line has seen.
+// putAway moves a file that LIFE has told of. One that cannot be moved is among what the next line has seen. What has
+// taken its name since the look is told first.
 func (t *Triggers) putAway(r *loaded, dir *os.Root, fi fs.FileInfo) {
+	if now, err := dir.Lstat(fi.Name()); err != nil || identify(now) != identify(fi) {
+		return
+	}
 	name := mailDone + "/" + fi.Name()
 	if _, why := readMailed(dir, fi); why != "" {
 		name = mailFailed + "/" + fi.Name()
