@@ -3,51 +3,43 @@ package agent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
 	"lethe"
 	"lethe/agent/adopt/shelf"
 	"lethe/agent/budget"
+	"lethe/agent/home"
 	"lethe/compactor"
 )
 
 const answerTokens = 400 // about, of a summary of what was adopted
 
-// SummariseAdopted has a model write the gists of what was adopted, once confirm has agreed to the price. Answers are
-// laid down as they come: a later call goes on behind them. It is for an identity that is open and not running.
-func (a *Agent) SummariseAdopted(
-	ctx context.Context, confirm func(requests int, model string, tokens int, usd budget.USD) error,
-) error {
-	laid, err := shelf.Open(a.journal)
-	if err != nil {
-		return err
+// Obey obeys an order about what is adopted. It is for an identity that is open and not running.
+func (a *Agent) Obey(ctx context.Context, order home.Wish) error { return a.desk.Obey(ctx, order) }
+
+// asking is the way to ask a model about what was adopted.
+func (f *forgetter) asking() shelf.Asking {
+	asked, params := f.thinker.summariser(nil), f.State.Stable.Params
+	in := compactor.Input{Settings: f.settings(), Meter: f.thinker.estimate.Tokens, Summarise: lethe.Summarise}
+	return shelf.Asking{
+		Meter: in.Meter, Most: in.Settings.Parallel,
+		Price: func(requests, tokens int) (string, budget.USD) {
+			model := cmp.Or(f.cfg.Forgetting.Model, params.Model)
+			usd, _ := f.cfg.Known.Worst(model, tokens, answerTokens*requests, time.Now())
+			return model, budget.Ceil(usd)
+		},
+		Ask: func(ctx context.Context, texts []string) ([]compactor.Fade, error) {
+			ctx, asked.Cancel = context.WithTimeout(ctx, jobTime)
+			defer asked.Cancel()
+			fades, failure := compactor.Apart(in, params, texts).Run(ctx, asked)
+			if ended := ctx.Err(); ended != nil || !slices.ContainsFunc(fades, unasked) {
+				failure = ended
+			}
+			return fades, failure
+		},
+		Pay: func() error { return f.thinker.pay(asked, "compaction") },
 	}
-	meter := a.thinker.estimate.Tokens
-	talks, tokens, err := laid.Untold(meter)
-	if err != nil || len(talks) == 0 {
-		return err
-	}
-	model := cmp.Or(a.cfg.Forgetting.Model, a.view.State.Stable.Params.Model)
-	usd, _ := a.cfg.Known.Worst(model, tokens, answerTokens*len(talks), time.Now())
-	if err := confirm(len(talks), model, tokens, budget.Ceil(usd)); err != nil {
-		return err
-	}
-	in := compactor.Input{Settings: a.forgetter.settings(), Meter: meter, Summarise: lethe.Summarise}
-	for some := range slices.Chunk(talks, in.Settings.Parallel) {
-		ctx, cancel := context.WithTimeout(ctx, jobTime)
-		asked := a.thinker.summariser(cancel)
-		fades, failure := compactor.Apart(in, a.view.State.Stable.Params, some).Run(ctx, asked)
-		if ended := ctx.Err(); ended != nil || !slices.ContainsFunc(fades, unasked) {
-			failure = ended
-		}
-		cancel()
-		if err = errors.Join(failure, laid.Tell(fades), a.thinker.pay(asked, "compaction")); err != nil {
-			break
-		}
-	}
-	return errors.Join(err, laid.Close())
 }
 
 // unasked reports whether no answer came about a text.

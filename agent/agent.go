@@ -154,6 +154,7 @@ func newAgent(cfg *Config, held *journal.Journal) (*Agent, error) {
 	a.thinker = newThinker(a.view, cfg, held, wallet)
 	a.keeper = keeper.New(a.view, a.thinker.renew, cfg.viewEvery, cfg.halfWritten)
 	a.forgetter = &forgetter{View: a.view, cfg: cfg, thinker: a.thinker}
+	a.desk.Asking = a.forgetter.asking
 	a.caller = newCaller(a.view, cfg, a.outbox, a.thinker, a.forgetter, reach)
 	a.listener = listen.New(a.view, hearing, a.outbox, a.thinker, wakes)
 	held.Tell, held.Shown = a.happened, a.thinker.shownOf

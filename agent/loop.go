@@ -222,6 +222,7 @@ func (a *Agent) end(why string) error {
 		a.caller.finishPending,
 		a.keeper.WriteContext,
 		a.forgetter.dropJob,
+		a.desk.End,
 	); err != nil {
 		return err
 	}

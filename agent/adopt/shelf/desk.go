@@ -18,11 +18,15 @@ type Order struct {
 	Sources []adopt.Source `json:"sources"`
 	Since   time.Time      `json:"since,omitzero"`
 	But     int            `json:"but,omitempty"` // see adopt.Options
+	// Price asks what gists of all originals cost; Gists has a model write those of the first so many.
+	Price bool `json:"price,omitempty"`
+	Gists int  `json:"gists,omitempty"`
 }
 
 // Answer is what became of an Order. A home.WishAdopted has it inside.
 type Answer struct {
 	Found []Finding `json:"found"`
+	Price Price     `json:"price"`
 	Error string    `json:"error,omitempty"`
 }
 
@@ -74,21 +78,24 @@ func (s *Shelf) Size(sources []adopt.Source) (bytes int64) {
 	return bytes
 }
 
-// Desk obeys orders while a life runs. The goroutine that writes the journal calls it; others read the stores.
+// Desk obeys orders while a life runs. The goroutine that writes the journal calls it; others read the stores, and ask
+// the model.
 type Desk struct {
 	*journal.Journal
+	Asking func() Asking
 	wish   home.Wish
 	order  Order
 	answer Answer
 	laid   *Shelf
 	taking *Taking // nil while nothing is adopted
+	at     int     // originals before this one have their gists
 }
 
 // Look begins with an order that is among wishes, unless one is obeyed.
 func (d *Desk) Look(ctx context.Context, wishes []home.Wish) (err error) {
 	for _, wish := range wishes {
 		if by, asks := wish.Of(home.WishAdopt); asks && d.taking == nil {
-			d.wish, d.order, d.answer = home.Wish(by), Order{}, Answer{Found: []Finding{}}
+			d.wish, d.order, d.answer, d.at = home.Wish(by), Order{}, Answer{Found: []Finding{}}, 0
 			d.fails(durable.ReadJSON(wish.Path(d.ID), mostOrder, &d.order))
 			if d.laid, err = Open(d.Journal); err == nil {
 				err = d.next(ctx)
@@ -116,7 +123,17 @@ func (d *Desk) next(ctx context.Context) (err error) {
 		}
 		d.fails(err)
 	}
-	if err := d.laid.Close(); err != nil {
+	isAsked := home.Asked(d.ID, home.WishAdopt+d.wish) // who asks may think better of it
+	switch {
+	case d.order.Price:
+		d.order.Price = false
+		d.price(ctx)
+		return nil
+	case isAsked && d.answer.Error == "" && d.at < min(d.order.Gists, len(d.laid.kept)):
+		d.tell(ctx)
+		return nil
+	}
+	if err := d.laid.Close(); err != nil || !isAsked {
 		return err
 	}
 	if err := durable.WriteJSON(durable.WriteFile, (home.WishAdopted + d.wish).Path(d.ID), d.answer); err != nil {
@@ -141,18 +158,55 @@ func (d *Desk) Lay(ctx context.Context, batch Batch, more bool) error {
 	if ctx.Err() != nil { // the order stays
 		return nil
 	}
-	found, err := d.taking.end()
 	d.fails(d.taking.err)
-	if err != nil {
-		return err
+	if d.taking.in != nil {
+		found, err := d.taking.end()
+		if err != nil {
+			return err
+		}
+		d.answer.Found = append(d.answer.Found, found)
 	}
-	d.answer.Found = append(d.answer.Found, found)
 	return d.next(ctx)
 }
 
-// Stop ends the reading of a store. The order stays.
+// Obey obeys one order of a life that does not run.
+func (d *Desk) Obey(ctx context.Context, wish home.Wish) error {
+	err := d.Look(ctx, []home.Wish{wish})
+	for err == nil && ctx.Err() == nil && d.taking != nil {
+		batch, more := <-d.taking.batches
+		err = d.Lay(ctx, batch, more)
+	}
+	return errors.Join(err, d.End(), ctx.Err())
+}
+
+// End lays down what has come, and ends the work on an order, which stays.
+func (d *Desk) End() (err error) {
+	if d.taking == nil {
+		return nil
+	}
+	d.taking.cancel()
+	for batch := range d.taking.batches {
+		err = errors.Join(err, d.taking.add(batch))
+	}
+	d.taking = nil
+	return err
+}
+
+// Stop ends the work on an order, which stays.
 func (d *Desk) Stop() {
 	if d.taking != nil {
 		d.taking.stop()
 	}
+}
+
+// beside runs work in a goroutine of its own. What it returns is done like a batch.
+func (d *Desk) beside(ctx context.Context, work func(context.Context) (func() error, error)) {
+	d.taking = &Taking{batches: make(chan Batch, 1)}
+	d.taking.start(ctx, func(ctx context.Context, out chan<- Batch) error {
+		do, err := work(ctx)
+		if do != nil {
+			out <- Batch{do}
+		}
+		return err
+	})
 }

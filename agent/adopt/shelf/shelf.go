@@ -33,8 +33,7 @@ type Shelf struct {
 	kept     []kept
 	told     map[string]kept // those for whose gist a model was asked, by their hashes
 	past     map[session]past
-	files    map[session]stamp // that were read to their ends
-	untold   []untold
+	files    map[session]stamp       // that were read to their ends
 	known    map[string]func() known // by agents: see knownOf
 	pictures map[blobs.Hash]mind.Ref // of this run, by their bytes
 	newest   blobs.Hash              // that no line has yet; zero if there is none
@@ -51,12 +50,6 @@ type kept struct {
 type past struct {
 	parts        int
 	file, parent string // the first file; the session that it was forked from
-}
-
-// untold is an original for whose gist a model is to be asked.
-type untold struct {
-	kept
-	original blobs.Hash
 }
 
 // session is a session or a file of an agent.

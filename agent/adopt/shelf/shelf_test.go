@@ -398,16 +398,24 @@ func TestRetold(t *testing.T) {
 		held, err := journal.Hold(w.home, w.id, w.store, nil)
 		lethetest.Must(t, err)
 		defer held.Close()
-		laid, err := shelf.Open(held)
-		lethetest.Must(t, err)
-		talks, _, err := laid.Untold(func(weight int) int { return weight })
-		lethetest.Must(t, err)
-		if len(talks) > 0 {
-			lethetest.Must(t, laid.Tell([]compactor.Fade{{Gist: gist, Relevance: 5}}))
-		}
+		desk := &shelf.Desk{Journal: held, Asking: func() shelf.Asking {
+			return shelf.Asking{
+				Meter: func(weight int) int { return weight }, Most: 1,
+				Ask: func(context.Context, []string) ([]compactor.Fade, error) {
+					return []compactor.Fade{{Gist: gist, Relevance: 5}}, nil
+				},
+				Pay: func() error { return nil },
+			}
+		}}
+		const wish = home.WishAdopt + "me"
+		lethetest.Must(t, home.Leave(w.id, wish, shelf.Order{Gists: 9}.String()))
 		if !crashes {
-			lethetest.Must(t, laid.Close())
+			lethetest.Must(t, desk.Obey(t.Context(), wish))
+			return
 		}
+		lethetest.Must(t, desk.Look(t.Context(), []home.Wish{wish}))
+		lethetest.Must(t, desk.Lay(t.Context(), <-desk.Batches(), true))
+		desk.Stop()
 	}
 	gists := func() (all []string) {
 		found, err := report.Home{Home: w.home, Store: w.store}.Recall(t.Context(), w.id,

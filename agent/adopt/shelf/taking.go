@@ -10,10 +10,10 @@ import (
 	"lethe/agent/adopt"
 )
 
-// Taking is a store that is being read. A goroutine of its own reads; what it has read comes in batches, for whoever
-// writes the journal.
+// Taking is a store that is being read, or a model that is being asked. A goroutine of its own does it; what has come is in
+// batches, for whoever writes the journal.
 type Taking struct {
-	in      *intake
+	in      *intake // nil: no store is read
 	source  adopt.Source
 	batches chan Batch
 	cancel  context.CancelFunc
@@ -55,27 +55,34 @@ func (s *Shelf) begin(ctx context.Context, source adopt.Source, options adopt.Op
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
 	in := &intake{Shelf: s, agent: agent, taken: &Taken{Report: new(adopt.Report)}, now: new(original)}
-	t = &Taking{in: in, source: source, batches: make(chan Batch, 1), cancel: cancel}
+	t = &Taking{in: in, source: source, batches: make(chan Batch, 1)}
 	if s != nil {
 		in.knows = s.knows(agent.Name, &options)
 	}
-	go func() { // ends with the store, or soon after ctx
-		defer close(t.batches)
+	t.start(ctx, func(ctx context.Context, out chan<- Batch) (err error) {
 		defer store.Close()
+		queue := &queue{ctx: ctx, in: in, out: out}
+		if in.taken.Report, err = adopt.Read(ctx, agent, store.FS, queue, options); err == nil {
+			err = queue.send()
+		}
+		return err
+	})
+	return t, nil
+}
+
+// start runs work, which ends soon after ctx.
+func (t *Taking) start(ctx context.Context, work func(context.Context, chan<- Batch) error) {
+	ctx, t.cancel = context.WithCancel(ctx)
+	go func() { // ends with work
+		defer close(t.batches)
 		defer func() {
 			if p := recover(); p != nil {
-				t.err = fmt.Errorf("read %s: panic: %v", source.Place, p)
+				t.err = fmt.Errorf("adopt %s: panic: %v", t.source.Place, p)
 			}
 		}()
-		queue := &queue{ctx: ctx, in: in, out: t.batches}
-		in.taken.Report, t.err = adopt.Read(ctx, agent, store.FS, queue, options)
-		if t.err == nil {
-			t.err = queue.send()
-		}
+		t.err = work(ctx, t.batches)
 	}()
-	return t, nil
 }
 
 // knows has a reading pass over what was taken before. The reading sees the Shelf as it is now.
@@ -98,6 +105,9 @@ func (t *Taking) add(batch Batch) error {
 		if err := do(); err != nil {
 			return err
 		}
+	}
+	if t.in == nil {
+		return nil
 	}
 	return t.in.rest()
 }

@@ -14,7 +14,6 @@ import (
 
 	"lethe/agent/adopt"
 	"lethe/agent/adopt/shelf"
-	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/agent/journal"
@@ -82,11 +81,7 @@ func Run(ctx context.Context, app *cli.App, options Options, sources []string) e
 		err = into.weekly(sources)
 	}
 	if err == nil && options.Summarise {
-		err = app.Opened(ctx, into.id, func(opened *host.Agent) error {
-			return opened.SummariseAdopted(ctx, func(requests int, model string, tokens int, usd budget.USD) error {
-				return app.ConfirmPrice(requests, model, tokens, "about", usd, options.Yes)
-			})
-		})
+		err = into.summarise(ctx, options.Yes)
 	}
 	if err != nil {
 		return err
@@ -167,20 +162,49 @@ var errStopped = errors.New("it has stopped")
 
 // ask has the identity, which runs, adopt sources.
 func (into *target) ask(ctx context.Context, run *reading, sources []adopt.Source) error {
+	into.tell(sources, nil)
+	order := shelf.Order{Sources: sources, Since: into.since, But: into.but}
+	answer, err := into.order(ctx, order, func(wish home.Wish) error { return errors.Join(errStopped, wish.Drop(into.id)) })
+	run.findings = answer.Found
+	return err
+}
+
+// order leaves an order, and waits for the answer. here obeys where the identity does not run.
+func (into *target) order(
+	ctx context.Context, order shelf.Order, here func(home.Wish) error,
+) (answer shelf.Answer, err error) {
 	by := strconv.Itoa(os.Getpid())
 	wish := home.WishAdopt + home.Wish(by)
 	_, _ = shelf.TakeAnswer(into.id, by) // to a command that was killed
-	into.tell(sources, nil)
-	order := shelf.Order{Sources: sources, Since: into.since, But: into.but}
-	busy := func() { into.Note("%s is at work; it adopts after that", into.id.Name) }
-	here := func() error { return errors.Join(errStopped, wish.Drop(into.id)) }
-	if err := report.Obey(ctx, into.id, wish, order.String(), busy, here); err != nil {
-		return err
+	busy := func() { into.Note("%s is at work; it does this after that", into.id.Name) }
+	err = report.Obey(ctx, into.id, wish, order.String(), busy, func() error { return here(wish) })
+	if ctx.Err() != nil && len(order.Sources) == 0 { // nobody pays for what he no longer waits for
+		err = errors.Join(err, wish.Drop(into.id))
 	}
-	answer, err := shelf.TakeAnswer(into.id, by)
-	if run.findings = answer.Found; answer.Error != "" {
+	if err == nil {
+		answer, err = shelf.TakeAnswer(into.id, by)
+	}
+	if answer.Error != "" {
 		err = errors.New(answer.Error)
 	}
+	return answer, err
+}
+
+// summarise has the identity, or where it does not run this process, ask a model for gists of what was adopted, once the
+// price is agreed to.
+func (into *target) summarise(ctx context.Context, yes bool) error {
+	here := func(wish home.Wish) error {
+		return into.Opened(ctx, into.id, func(opened *host.Agent) error { return opened.Obey(ctx, wish) })
+	}
+	answer, err := into.order(ctx, shelf.Order{Price: true}, here)
+	price := answer.Price
+	if err != nil || price.Requests == 0 {
+		return err
+	}
+	if err := into.ConfirmPrice(price.Requests, price.Model, price.Tokens, "about", price.USD, yes); err != nil {
+		return err
+	}
+	_, err = into.order(ctx, shelf.Order{Gists: price.Originals}, here)
 	return err
 }
 
