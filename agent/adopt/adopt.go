@@ -22,6 +22,7 @@ import (
 	"sort"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // maxText bounds a line, a text in a file of its own, a picture and a session that has to be folded, in bytes.
@@ -34,6 +35,7 @@ type Piece struct {
 	Changed time.Time
 	kind    string // the word of its pattern
 	rank    int    // of its pattern
+	key     string // see Agent
 
 	unchanged bool // it is passed over
 }
@@ -44,10 +46,8 @@ const (
 	prompts  = "prompts"  // a list of prompts
 	database = "database" // a SQLite file
 	sessions = "sessions"
+	nothing  = "-"
 )
-
-// A pattern is an expression for the paths of files, and the word for them.
-type pattern struct{ path, kind string }
 
 // A Session is one conversation. Its id is unique within the agent; a session that lies in several files comes again
 // with each, and then only with new entries.
@@ -144,14 +144,16 @@ type Agent struct {
 	Name  string // on a command line
 	Title string
 	// Roots are where it keeps its store, best first, below the home directory; $NAME begins one that a variable moves.
-	Roots []string
+	Roots string
 	// Hint says how a person gets a store that lies nowhere by itself.
 	Hint string
 
-	dirs  []string  // at the top of the store that are searched; all if it lacks each of them: a person may have named one
-	files []pattern // in the order in which they are read; the last that matches a path counts
-	// order sorts the pieces: parents before their forks. It may drop some.
-	order func(fs.FS, []Piece) []Piece
+	dirs string // at the top of the store that are searched; all if it lacks each of them: a person may have named one
+	// files has a line for each kind of file, in the order in which they are read: the word for them and an expression for
+	// their paths. The last that matches counts.
+	files string
+	// key orders the files of a kind: parents come before their forks. Without it they are in the order of their paths.
+	key func(store fs.FS, name string) string
 	// read passes the sessions and entries of a piece to the stream, or refuses it before the first one.
 	read func(*Stream, Piece)
 }
@@ -174,14 +176,14 @@ func Find(name string) *Agent {
 
 // Places returns the directories where the agent may keep its store, absolute, by the variables of getenv.
 func (a *Agent) Places(home string, getenv func(string) string) (all []string) {
-	for _, root := range a.Roots {
-		name, rest, _ := strings.Cut(root, "/")
-		variable, moved := strings.CutPrefix(name, "$")
-		switch {
-		case !moved:
-			all = append(all, filepath.Join(home, root))
-		case getenv(variable) != "":
-			all = append(all, filepath.Join(getenv(variable), rest))
+	for _, root := range strings.Fields(a.Roots) {
+		base, rest := home, root
+		if variable, isMoved := strings.CutPrefix(root, "$"); isMoved {
+			variable, rest, _ = strings.Cut(variable, "/")
+			base = getenv(variable)
+		}
+		if base != "" {
+			all = append(all, filepath.Join(base, rest))
 		}
 	}
 	return all
@@ -245,11 +247,13 @@ func (a *Agent) Size(store fs.FS, options Options) int64 {
 // find returns the regular files of a store that the agent's patterns name, and the bytes of those that have changed.
 // Directories below that may not be read are passed over.
 func (a *Agent) find(store fs.FS, options Options) (all []Piece, size int64, err error) {
+	kinds := strings.Fields(a.files)
 	var expressions []*regexp.Regexp
-	for _, file := range a.files {
-		expressions = append(expressions, regexp.MustCompile(file.path))
+	for i := 1; i < len(kinds); i += 2 {
+		expressions = append(expressions, regexp.MustCompile(kinds[i]))
 	}
-	isWhole := !slices.ContainsFunc(a.dirs, func(dir string) bool {
+	dirs := strings.Fields(a.dirs)
+	isWhole := !slices.ContainsFunc(dirs, func(dir string) bool {
 		_, err := fs.Stat(store, dir)
 		return err == nil
 	})
@@ -259,35 +263,41 @@ func (a *Agent) find(store fs.FS, options Options) (all []Piece, size int64, err
 			return err
 		case err != nil:
 			return fs.SkipDir
-		case entry.IsDir() && name != "." && !isWhole && !slices.Contains(a.dirs, strings.Split(name, "/")[0]):
+		case entry.IsDir() && name != "." && !isWhole && !slices.Contains(dirs, strings.Split(name, "/")[0]):
 			return fs.SkipDir
-		case !entry.Type().IsRegular():
+		case !entry.Type().IsRegular(), options.Only != "" && options.Only != name:
 			return nil
 		}
-		for rank, expression := range slices.Backward(expressions) {
-			if !expression.MatchString(name) {
-				continue
+		piece := Piece{Path: name}
+		for rank, expression := range expressions {
+			if expression.MatchString(name) {
+				piece.kind, piece.rank = kinds[2*rank], rank
 			}
-			info, err := entry.Info()
-			kind := a.files[rank].kind
-			isOther := options.Only != "" && options.Only != name
-			if kind == "" || err != nil || isOther { // it is left out, or gone
-				break
-			}
-			piece := Piece{Path: name, Size: info.Size(), Changed: info.ModTime(), kind: kind, rank: rank}
-			if piece.unchanged = options.Skip != nil && options.Skip(piece); !piece.unchanged {
-				size += piece.Size
-			}
-			all = append(all, piece)
-			break
 		}
+		info, err := entry.Info()
+		if piece.kind == "" || piece.kind == nothing || err != nil { // it is gone
+			return nil
+		}
+		piece.Size, piece.Changed = info.Size(), info.ModTime()
+		if piece.unchanged = options.Skip != nil && options.Skip(piece); !piece.unchanged {
+			size += piece.Size
+			if a.key != nil {
+				piece.key = a.key(store, name)
+			}
+		}
+		all = append(all, piece)
 		return nil
 	})
-	sort.SliceStable(all, func(i, j int) bool { return all[i].rank < all[j].rank })
-	if a.order != nil {
-		all = a.order(store, all)
-	}
+	sort.SliceStable(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return cmp.Or(a.rank-b.rank, strings.Compare(a.key, b.key)) < 0
+	})
 	return all, size, err
+}
+
+// backwards is a key that turns the order of names round.
+func backwards(_ fs.FS, name string) string {
+	return strings.Map(func(r rune) rune { return unicode.MaxRune - r }, name)
 }
 
 // notes are the names of files that a person writes for an assistant; other files of memories are the assistant's.

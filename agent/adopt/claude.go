@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"sort"
 	"strings"
 )
 
@@ -14,26 +13,15 @@ import (
 // compaction gives messages a new parent. Several rows with one message.id are one message that was streamed. A fork
 // repeats rows of its parent, with their uuid. A side chain has an agentId, and the sessionId of its parent.
 var claudeCode = Agent{
-	Name: "claude-code", Title: "Claude Code", Roots: []string{"$CLAUDE_CONFIG_DIR", ".claude", ".config/claude"},
-	dirs: []string{"projects"},
-	files: []pattern{
-		{`(^|/)memory/[^/]+\.md$`, memory}, {`\.jsonl$`, sessions}, {`(^|/)tool-results/`, ""}, {`^CLAUDE\.md$`, memory},
-		{`(^|/)history\.jsonl$`, prompts},
-	},
-	order: func(store fs.FS, all []Piece) []Piece {
-		heads := map[string]string{}
-		buffer := make([]byte, 1<<16)
-		for _, piece := range all {
-			if !piece.unchanged {
-				heads[piece.Path] = headOf(store, piece.Path, buffer)
-			}
-		}
-		sort.SliceStable(all, func(i, j int) bool {
-			a, b := all[i], all[j]
-			return cmp.Or(a.rank-b.rank, strings.Compare(heads[a.Path], heads[b.Path])) < 0
-		})
-		return all
-	},
+	Name: "claude-code", Title: "Claude Code", Roots: "$CLAUDE_CONFIG_DIR .claude .config/claude",
+	dirs: "projects",
+	files: `
+		memory (^|/)memory/[^/]+\.md$
+		sessions \.jsonl$
+		- (^|/)tool-results/
+		memory ^CLAUDE\.md$
+		prompts (^|/)history\.jsonl$`,
+	key: headOf,
 	read: func(out *Stream, piece Piece) {
 		file := &claudeFile{Stream: out}
 		out.open(Session{ID: stem(piece.Path)})
@@ -44,12 +32,13 @@ var claudeCode = Agent{
 
 // headOf returns what orders files: a fork comes behind its parent, which began before it or, by the rows it copied, with
 // it.
-func headOf(store fs.FS, name string, buffer []byte) string {
+func headOf(store fs.FS, name string) string {
 	file, err := store.Open(name)
 	if err != nil {
 		return ""
 	}
 	defer file.Close()
+	buffer := make([]byte, 1<<16)
 	n, _ := io.ReadFull(file, buffer) // without a head, the reading tells
 	text := string(buffer[:n])
 	_, began, _ := strings.Cut(text, `"timestamp":"`)
@@ -110,7 +99,8 @@ type claudePart struct {
 
 func (f *claudeFile) row(row *claudeRow) {
 	f.place(row)
-	speaks := row.Type == "user" || row.Type == "assistant"
+	isAnswer := row.Type == "assistant"
+	speaks := isAnswer || row.Type == "user"
 	isHarness := row.IsMeta || row.RowSource == "harness" || row.PromptSource == "system"
 	key, content := row.UUID, row.Message.Content
 	base := Entry{ID: row.UUID, At: row.Timestamp.Time, Who: Person}
@@ -118,9 +108,13 @@ func (f *claudeFile) row(row *claudeRow) {
 	case speaks && len(content) == 0:
 		f.notUnderstood(row.Type + " without a message")
 		return
-	case row.Type == "assistant":
-		f.answer(row)
-		return
+	case isAnswer:
+		if row.Message.ID == "" || row.Message.ID != f.message {
+			f.flush()
+		} else {
+			f.report.Merged++
+		}
+		f.message, base.ID, base.Who = row.Message.ID, cmp.Or(row.Message.ID, row.UUID), Assistant
 	case speaks && row.IsCompactSummary:
 		base.Who, base.Kind = Harness, Summary
 	case speaks && isHarness:
@@ -142,9 +136,12 @@ func (f *claudeFile) row(row *claudeRow) {
 		row.ToolUseResult = nil // nobody knows of which
 	}
 	for _, entry := range all {
-		if entry.Kind == Result { // it does not end the message that is streamed
+		isResult := entry.Kind == Result // it does not end the message that is streamed
+		if isResult {
 			f.resultFile(row, &entry)
-			f.hold(base, claudePart{entry, row.UUID, nil})
+		}
+		if isAnswer || isResult {
+			f.hold(claudePart{f.of(base, entry), row.UUID, row.APIBlockIndex})
 			continue
 		}
 		f.flush()
@@ -164,23 +161,8 @@ func (f *claudeFile) place(row *claudeRow) {
 	}
 }
 
-// answer holds the blocks of a row back until its message is complete.
-func (f *claudeFile) answer(row *claudeRow) {
-	if row.Message.ID == "" || row.Message.ID != f.message {
-		f.flush()
-	} else {
-		f.report.Merged++
-	}
-	f.message = row.Message.ID
-	base := Entry{ID: cmp.Or(row.Message.ID, row.UUID), At: row.Timestamp.Time, Who: Assistant}
-	for _, entry := range f.parts(row.Message.Content) {
-		f.hold(base, claudePart{entry, row.UUID, row.APIBlockIndex})
-	}
-}
-
 // hold adds a block to the held message. It replaces one that it continues, and is dropped if it is a part of one.
-func (f *claudeFile) hold(base Entry, part claudePart) {
-	part.Entry = f.of(base, part.Entry)
+func (f *claudeFile) hold(part claudePart) {
 	for i := range f.held {
 		held := &f.held[i]
 		isOther := held.index != nil && part.index != nil && *held.index != *part.index

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -15,23 +14,14 @@ import (
 // payloads). What is said stands in response_item, and again in event_msg. A fork repeats its parent with new times,
 // session_meta too: the first one is the thread's. Of two copies of a file the plain one counts, and the live one.
 var codex = Agent{
-	Name: "codex", Title: "Codex", Roots: []string{"$CODEX_HOME", ".codex"},
-	dirs: []string{"sessions", "archived_sessions", "memories"},
-	files: []pattern{
-		{`(^|/)rollout-[^/]*\.jsonl(\.zst)?$`, sessions}, {`^memories/.*\.md$`, memory}, {`^AGENTS\.md$`, memory},
-		{`^history\.jsonl$`, prompts},
-	},
-	order: func(_ fs.FS, all []Piece) []Piece {
-		sort.SliceStable(all, func(i, j int) bool {
-			a, b := all[i], all[j]
-			plainFirst := len(path.Base(a.Path)) - len(path.Base(b.Path))
-			liveFirst := strings.Compare(b.Path, a.Path)
-			return cmp.Or(a.rank-b.rank, strings.Compare(stem(a.Path), stem(b.Path)), plainFirst, liveFirst) < 0
-		})
-		return slices.CompactFunc(all, func(a, b Piece) bool {
-			return a.kind == sessions && b.kind == sessions && stem(a.Path) == stem(b.Path)
-		})
-	},
+	Name: "codex", Title: "Codex", Roots: "$CODEX_HOME .codex",
+	dirs: "sessions archived_sessions memories",
+	files: `
+		sessions (^|/)rollout-[^/]*\.jsonl(\.zst)?$
+		memory ^memories/.*\.md$
+		memory ^AGENTS\.md$
+		prompts ^history\.jsonl$`,
+	key:  func(store fs.FS, name string) string { return path.Base(name) + " " + backwards(store, name) },
 	read: readCodex,
 }
 
@@ -64,10 +54,8 @@ type codexItem struct {
 			Provenance struct{ Type string }
 		} `json:"content_item_metadata"`
 	} `json:"internal_chat_message_metadata_passthrough"`
-}
 
-type codexMeta struct {
-	ID          string
+	// Of session_meta.
 	Timestamp   moment
 	CWD         string
 	HistoryMode string          `json:"history_mode"`
@@ -86,7 +74,11 @@ type codexFile struct {
 }
 
 func readCodex(out *Stream, piece Piece) {
-	file := &codexFile{Stream: out}
+	file, name := &codexFile{Stream: out}, stem(piece.Path)
+	if out.roots[name] != "" {
+		return
+	}
+	out.roots[name] = name
 	probe := newStream(out.ctx, out.store, nil, out.options) // its report does not count
 	probe.records(piece.Path, as(func(row *codexRow) {
 		var item codexItem
@@ -111,19 +103,16 @@ func (f *codexFile) row(row *codexRow) {
 			row.Type = "session_meta"
 		}
 	}
-	var meta codexMeta
 	var item codexItem
-	if row.Type == "session_meta" {
-		if _, isRead := f.decode(row.Payload, &meta); isRead {
-			f.meta(meta)
-		}
+	_, isRead := f.decode(row.Payload, &item)
+	switch {
+	case !isRead:
 		return
-	}
-	if _, isRead := f.decode(row.Payload, &item); !isRead {
+	case row.Type == "session_meta":
+		f.meta(&item)
 		return
-	}
-	if f.root == "" {
-		f.thread(meta)
+	case f.root == "":
+		f.thread(&codexItem{})
 	}
 	if turn := cmp.Or(item.Told.TurnID, item.TurnID); turn != "" && turn != f.scope {
 		f.scope, f.chain = turn, turn
@@ -156,7 +145,7 @@ func (f *codexFile) entries(row *codexRow, item *codexItem) []Entry {
 	return nil
 }
 
-func (f *codexFile) meta(meta codexMeta) {
+func (f *codexFile) meta(meta *codexItem) {
 	isKnown := slices.Contains([]string{"", "legacy", "paginated"}, meta.HistoryMode)
 	switch {
 	case f.root == "" && !isKnown:
@@ -173,7 +162,7 @@ func (f *codexFile) meta(meta codexMeta) {
 
 // thread begins the session. Copies of entries without a turn are told by the texts before them, from the root of all
 // forks on.
-func (f *codexFile) thread(meta codexMeta) {
+func (f *codexFile) thread(meta *codexItem) {
 	id := cmp.Or(meta.ID, threadOf(f.file))
 	var spawned struct {
 		Subagent struct {

@@ -10,9 +10,11 @@ import (
 // copilotCLI reads the events of Copilot CLI (seen: 1.0.102). A call stands in the answer and in its start; a
 // prompt as it was typed and as it was sent.
 var copilotCLI = Agent{
-	Name: "copilot-cli", Title: "Copilot CLI", Roots: []string{".copilot"},
-	dirs:  []string{"session-state"},
-	files: []pattern{{`(^|/)events\.jsonl$`, sessions}, {`^session-state/[^/]+\.jsonl$`, sessions}},
+	Name: "copilot-cli", Title: "Copilot CLI", Roots: ".copilot",
+	dirs: "session-state",
+	files: `
+		sessions (^|/)events\.jsonl$
+		sessions ^session-state/[^/]+\.jsonl$`,
 	read: func(out *Stream, piece Piece) {
 		id := stem(piece.Path)
 		if id == "events" {

@@ -16,16 +16,17 @@ import (
 var chatGPT = Agent{
 	Name: "chatgpt", Title: "ChatGPT",
 	Hint:  "export it (Settings, Data controls), then: lethe adopt chatgpt=FILE.zip",
-	files: []pattern{{conversations, sessions}},
+	files: `sessions (^|/)conversations(-\d+)?\.json$`,
 	read:  func(out *Stream, piece Piece) { out.elements(piece.Path, as(out.gptTalk)) },
 }
 
 var claudeAI = Agent{
 	Name: "claude-ai", Title: "Claude.ai",
 	Hint: "export it (Settings, Privacy), then: lethe adopt claude-ai=FILE.zip",
-	files: []pattern{
-		{conversations, sessions}, {`(^|/)memories\.json$`, "memories"}, {`(^|/)projects(/[^/]+)?\.json$`, "projects"},
-	},
+	files: `
+		sessions (^|/)conversations(-\d+)?\.json$
+		memories (^|/)memories\.json$
+		projects (^|/)projects(/[^/]+)?\.json$`,
 	read: func(out *Stream, piece Piece) {
 		read := as(out.claudeTalk)
 		switch piece.kind {
@@ -37,8 +38,6 @@ var claudeAI = Agent{
 		out.elements(piece.Path, read)
 	},
 }
-
-const conversations = `(^|/)conversations(-\d+)?\.json$`
 
 type gptConversation struct {
 	ID             string
@@ -125,14 +124,12 @@ func (s *Stream) gptMessage(m *gptMessage) {
 	case who == Assistant && m.Recipient != "" && m.Recipient != "all":
 		base.Kind, tool = Call, m.Recipient
 	}
-	switch m.Content.Type {
-	case "text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display",
-		"system_error", "computer_output":
-	case "thoughts", "reasoning_recap":
+	switch contents.of(m.Content.Type) {
+	case "thought":
 		base.Kind = Thought
-	case "user_editable_context", "model_editable_context", "app_pairing_content":
+	case "harness":
 		base.Who = Harness
-	default:
+	case "":
 		s.unknown("content", m.Content.Type)
 		return
 	}
@@ -144,6 +141,11 @@ func (s *Stream) gptMessage(m *gptMessage) {
 	entry.Tool = tool
 	s.pass(s.session.ID+"/"+m.ID, base, entry)
 }
+
+const contents table = `
+	said: text, multimodal_text, code, execution_output, tether_quote, tether_browsing_display, system_error, computer_output,
+	thought: thoughts, reasoning_recap,
+	harness: user_editable_context, model_editable_context, app_pairing_content,`
 
 // asset returns an entry with the file of the export whose name begins with the id in a pointer.
 func (s *Stream) asset(pointer string) Entry {
@@ -215,16 +217,16 @@ func (s *Stream) claudeProject(p *struct {
 	}
 }) {
 	s.open(Session{ID: p.UUID, Title: p.Name, Began: p.CreatedAt.Time})
-	base := Entry{At: p.CreatedAt.Time, Who: Person, Kind: Memory}
-	for i := range len(p.Docs) + 2 {
-		entry := Entry{Text: p.Description}
-		if i == 1 {
-			entry.Text = p.Prompt
-		} else if i > 1 {
-			doc := &p.Docs[i-2]
-			base.At, entry.Tool, entry.Text = doc.CreatedAt.Time, doc.Filename, doc.Content
-		}
-		s.pass(fmt.Sprintf("%s/%d", p.UUID, i), base, entry)
+	base, part := Entry{At: p.CreatedAt.Time, Who: Person, Kind: Memory}, 0
+	pass := func(entry Entry) {
+		s.pass(fmt.Sprintf("%s/%d", p.UUID, part), base, entry)
+		part++
+	}
+	pass(Entry{Text: p.Description})
+	pass(Entry{Text: p.Prompt})
+	for _, doc := range p.Docs {
+		base.At = doc.CreatedAt.Time
+		pass(Entry{Tool: doc.Filename, Text: doc.Content})
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 
 // qwenCode reads the chats of Qwen Code (seen: 0.24.4): rows as Claude Code's around messages as Gemini's.
 var qwenCode = Agent{
-	Name: "qwen-code", Title: "Qwen Code", Roots: []string{".qwen"},
-	dirs: []string{"projects", "memories"},
-	files: []pattern{
-		{`(^|/)(chats|subagents/[^/]+)/[^/]+\.jsonl$`, sessions}, {`(^|/)memor(y|ies)/[^/]+\.md$`, memory},
-		{`^QWEN\.md$`, memory},
-	},
+	Name: "qwen-code", Title: "Qwen Code", Roots: ".qwen",
+	dirs: "projects memories",
+	files: `
+		sessions (^|/)(chats|subagents/[^/]+)/[^/]+\.jsonl$
+		memory (^|/)memor(y|ies)/[^/]+\.md$
+		memory ^QWEN\.md$`,
 	read: func(out *Stream, piece Piece) {
 		out.open(Session{ID: stem(piece.Path)})
 		out.records(piece.Path, as(out.readQwen))
@@ -70,10 +70,12 @@ func (s *Stream) prompt(content json.RawMessage) []Entry {
 // geminiCLI reads the chats of Gemini CLI (seen: 0.61.0): a log of edits to a list of messages, or, in older files, the
 // list. The last version of a message counts; $set repeats them, $rewindTo drops a message and all behind it.
 var geminiCLI = Agent{
-	Name: "gemini-cli", Title: "Gemini CLI", Roots: []string{"$GEMINI_CLI_HOME/.gemini", ".gemini"},
-	dirs:  []string{"tmp"},
-	files: []pattern{{`(^|/)chats/.+\.jsonl?$`, sessions}, {`^GEMINI\.md$`, memory}},
-	read:  readGemini,
+	Name: "gemini-cli", Title: "Gemini CLI", Roots: "$GEMINI_CLI_HOME/.gemini .gemini",
+	dirs: "tmp",
+	files: `
+		sessions (^|/)chats/.+\.jsonl?$
+		memory ^GEMINI\.md$`,
+	read: readGemini,
 }
 
 type geminiRow struct {
@@ -186,11 +188,7 @@ func (s *Stream) tell(m *geminiMessage) {
 	}
 	all = append(all, content...)
 	for _, call := range m.ToolCalls {
-		all = append(all, call.call())
-		for _, entry := range s.parts(call.Result) {
-			entry.Who, entry.Kind = Tool, Result
-			all = append(all, entry)
-		}
+		all = append(append(all, call.call()), spoken(Tool, Result, s.parts(call.Result))...)
 	}
 	s.pass(s.session.ID+"/"+m.ID, base, all...)
 }

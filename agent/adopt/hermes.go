@@ -8,11 +8,12 @@ import (
 // hermes reads "hermes sessions export FILE.jsonl" (schema 26): a line a session, with its messages in it; and the rows
 // of the database that this comes from. A session that grew too long goes on in a child, which names its parent.
 var hermes = Agent{
-	Name: "hermes", Title: "Hermes", Roots: []string{"$HERMES_HOME", ".hermes"},
+	Name: "hermes", Title: "Hermes", Roots: "$HERMES_HOME .hermes",
 	Hint: "hermes sessions export h.jsonl, then: lethe adopt hermes=h.jsonl",
-	files: []pattern{
-		{`(^|/)state\.db$`, database}, {`^[^/]+\.jsonl$`, sessions}, {`(^|/)memories/[^/]+\.md$`, memory},
-	},
+	files: `
+		database (^|/)state\.db$
+		sessions ^[^/]+\.jsonl$
+		memory (^|/)memories/[^/]+\.md$`,
 	read: func(out *Stream, piece Piece) {
 		if piece.kind == database {
 			out.sessionRows(piece.Path, "select * from sessions", "select * from messages order by session_id, id",
@@ -51,8 +52,7 @@ func isNo(column json.RawMessage) bool { return string(column) == "0" || string(
 // hermesRow passes on a message. A compaction copies some with their times; what was rewound is neither active nor
 // compacted.
 func (s *Stream) hermesRow(m *hermesMessage) {
-	wasCompacted := len(m.Compacted) > 0 && !isNo(m.Compacted)
-	wasRewound := isNo(m.Active) && !wasCompacted
+	wasRewound := isNo(m.Active) && (m.Compacted == nil || isNo(m.Compacted))
 	who := s.voice(m.Role)
 	all := []Entry{{Who: Assistant, Kind: Thought, Text: m.Reasoning}}
 	switch {
@@ -68,15 +68,15 @@ func (s *Stream) hermesRow(m *hermesMessage) {
 		m.ToolCalls = json.RawMessage(plain(m.ToolCalls))
 	}
 	all = append(all, s.parts(m.ToolCalls)...)
-	base := Entry{ID: m.ID.String(), At: m.Timestamp.Time, Who: who}
+	base, key := Entry{ID: m.ID.String(), At: m.Timestamp.Time, Who: who}, s.session.ID+"/"
 	for _, entry := range all {
 		if entry.Kind == Said && strings.HasPrefix(entry.Text, "[CONTEXT ") && isHarness(entry.Text) {
 			entry.Who, entry.Kind = Harness, Summary
 		}
-		key := s.session.ID + "/" + m.Timestamp.String() + "/" + entry.Call
+		of := m.Timestamp.String() + "/" + entry.Call
 		if m.Timestamp.IsZero() {
-			key = s.session.ID + "/" + base.ID
+			of = base.ID
 		}
-		s.pass(key, base, entry)
+		s.pass(key+of, base, entry)
 	}
 }

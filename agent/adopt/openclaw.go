@@ -1,20 +1,15 @@
 package adopt
 
-import (
-	"encoding/base64"
-)
-
 // openClaw reads the sessions of OpenClaw (seen: 2026.9.6; versions to 4). They are pi's rows: one a row of a SQLite
 // file, before that one a line of a file. Migrations lost some, so both are read, and joined by session and event.
 // Archived and deleted sessions count, the copies that were made before a step do not.
 var openClaw = Agent{
-	Name: "openclaw", Title: "OpenClaw", Roots: []string{"$OPENCLAW_STATE_DIR", ".openclaw"},
-	dirs: []string{"agents", "workspace"},
-	files: []pattern{
-		{`(^|/)openclaw-agent\.sqlite$`, database},
-		{`(^|/sessions/|/session-sqlite-import-archive/)[^./]+\.jsonl(\.(deleted|reset)\.[^/]+)?$`, sessions},
-		{`^workspace/(MEMORY|USER|memory/[^/]+)\.md$`, memory},
-	},
+	Name: "openclaw", Title: "OpenClaw", Roots: "$OPENCLAW_STATE_DIR .openclaw",
+	dirs: "agents workspace",
+	files: `
+		database (^|/)openclaw-agent\.sqlite$
+		sessions (^|/sessions/|/session-sqlite-import-archive/)[^./]+\.jsonl(\.(deleted|reset)\.[^/]+)?$
+		memory ^workspace/(MEMORY|USER|memory/[^/]+)\.md$`,
 	read: func(out *Stream, piece Piece) {
 		file := &piFile{Stream: out, joined: true}
 		if piece.kind == sessions {
@@ -41,8 +36,8 @@ type openClawEvent struct {
 
 // event returns the JSON of an event.
 func (s *Stream) event(event *openClawEvent) (text []byte, ok bool) {
-	packed, err := base64.StdEncoding.DecodeString(event.Packed)
-	if err != nil || len(packed) == 0 {
+	_, packed := decoded(event.Packed)
+	if len(packed) == 0 {
 		return []byte(event.Event), true
 	}
 	plain, err := unzstd(nil)

@@ -5,20 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 )
 
 // openCode reads opencode (seen: 1.18.33): rows of a SQLite file, and the JSON files before that, of which a migration
 // missed some. A fork is a copy with new ids and equal times.
 var openCode = Agent{
-	Name: "opencode", Title: "opencode", Roots: []string{"$XDG_DATA_HOME/opencode", ".local/share/opencode"},
-	dirs:  []string{"storage"},
-	files: []pattern{{`^storage/session/.*\.json$`, sessions}, {`^opencode\.db$`, database}},
-	order: func(_ fs.FS, all []Piece) []Piece {
-		slices.Reverse(all) // the ids of newer ones come first
-		return all
-	},
+	Name: "opencode", Title: "opencode", Roots: "$XDG_DATA_HOME/opencode .local/share/opencode",
+	dirs: "storage",
+	files: `
+		database ^opencode\.db$
+		sessions ^storage/session/.*\.json$`,
+	key: backwards, // the ids of newer ones come first
 	read: func(out *Stream, piece Piece) {
 		if piece.kind == database {
 			out.sessionRows(piece.Path, "select * from session", openCodeQuery, as(out.openCodeRow))
@@ -94,11 +92,11 @@ func (s *Stream) openCodePart(m *openCodeMessage, part *openCodePart) {
 	switch part.Type {
 	case "text":
 		all = []Entry{{Kind: Said, Text: part.Text}}
-		if part.Synthetic {
-			all[0].Who = Harness
-		}
 		if string(m.Summary) == "true" {
-			all[0].Who, all[0].Kind = Harness, Summary
+			part.Synthetic, base.Kind = true, Summary
+		}
+		if part.Synthetic {
+			base.Who = Harness
 		}
 	case "reasoning":
 		all = []Entry{{Kind: Thought, Text: part.Text}}

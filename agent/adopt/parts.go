@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 )
 
 // block is a piece of a message, a call or a result, in the words of all formats. Each has a few of the fields.
@@ -46,15 +47,11 @@ type block struct {
 // parts returns an entry for each block of a message's content, which may be a text. A result is the tool's, a call and
 // a thought are the assistant's; else Who is empty. An entry may be empty.
 func (s *Stream) parts(content json.RawMessage) (all []Entry) {
-	content = bytes.TrimSpace(content)
-	if len(content) == 0 || string(content) == "null" {
+	if content = first(bytes.TrimSpace(content)); content == nil {
 		return nil
 	}
-	if content[0] != '[' {
-		return []Entry{s.part(content)}
-	}
-	var blocks []json.RawMessage
-	if parse(content, &blocks) != nil {
+	blocks := []json.RawMessage{content}
+	if content[0] == '[' && parse(content, &blocks) != nil {
 		s.notUnderstood("block of another shape")
 	}
 	for _, raw := range blocks {
@@ -89,24 +86,31 @@ func (s *Stream) part(raw json.RawMessage) Entry {
 	case strings.HasSuffix(b.Type, "tool_result"), strings.HasSuffix(b.Type, "_output"):
 		return s.result(&b)
 	}
-	switch b.Type {
-	case "", "text", "input_text", "output_text", "summary_text", "reasoning_text", "Text", "markdown":
-		if b.Thought {
-			return Entry{Who: Assistant, Kind: Thought, Text: b.Text}
-		}
+	kind := blocks.of(cmp.Or(b.Type, "text"))
+	if b.Thought {
+		kind = "thought"
+	}
+	switch kind {
+	case "said":
 		return Entry{Kind: Said, Text: b.Text}
-	case "thinking", "reasoning":
+	case "thought":
 		return Entry{Who: Assistant, Kind: Thought, Text: cmp.Or(b.Thinking, b.Text)}
-	case "tool_use", "toolCall", "server_tool_use", "mcp_tool_use":
+	case "call":
 		return b.call()
-	case "image", "input_image", "image_url", "document":
+	case "picture":
 		return s.picture(cmp.Or(b.Source, &b))
-	case "redacted_thinking", "token_budget", "flag", "tool_reference":
-	default:
+	case "":
 		s.unknown("block", b.Type)
 	}
 	return Entry{}
 }
+
+const blocks table = `
+	said: text, input_text, output_text, summary_text, reasoning_text, Text, markdown,
+	thought: thinking, reasoning,
+	call: tool_use, toolCall, server_tool_use, mcp_tool_use,
+	picture: image, input_image, image_url, document,
+	passed: redacted_thinking, token_budget, flag, tool_reference,`
 
 // picture returns an entry with a picture in base64, or with its address.
 func (s *Stream) picture(b *block) Entry {
@@ -161,8 +165,13 @@ func joined(parts []Entry) (all Entry) {
 
 // plain returns the text of a JSON string, or JSON without spaces.
 func plain(raw json.RawMessage) (text string) {
-	if isText(raw) && parse(raw, &text) == nil {
-		return text
+	if isText(raw) {
+		if plain, ok := unescaped(raw[1 : len(raw)-1]); ok {
+			return string(plain)
+		}
+		if parse(raw, &text) == nil {
+			return text
+		}
 	}
 	var compact bytes.Buffer
 	if json.Compact(&compact, raw) != nil {
@@ -171,7 +180,24 @@ func plain(raw json.RawMessage) (text string) {
 	return compact.String()
 }
 
-func isText(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
+// unescaped returns what stands in a JSON string. It is faster than the decoders; ok is false for what is left to them.
+func unescaped(raw []byte) (text []byte, ok bool) {
+	text = make([]byte, 0, len(raw))
+	for {
+		before, behind, isEscaped := bytes.Cut(raw, []byte{'\\'})
+		text = append(text, before...)
+		if !isEscaped {
+			return text, utf8.Valid(text)
+		}
+		letter := strings.IndexByte(`"\/bfnrt`, behind[0])
+		if letter < 0 {
+			return nil, false
+		}
+		text, raw = append(text, "\"\\/\b\f\n\r\t"[letter]), behind[1:]
+	}
+}
+
+func isText(raw []byte) bool { return len(raw) > 1 && raw[0] == '"' && raw[len(raw)-1] == '"' }
 
 // first returns the first value that is there.
 func first(values ...json.RawMessage) json.RawMessage {

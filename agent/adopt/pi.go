@@ -5,17 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // pi reads the sessions of pi and omp (seen: 1.6.0; versions 1 to 3), a tree of entries in a file. The order is the
 // file's, so all branches come. A fork repeats entries of its parent.
 var pi = Agent{
-	Name: "pi", Title: "pi", Roots: []string{"$PI_CODING_AGENT_DIR", ".pi/agent", ".omp/agent"},
-	dirs:  []string{"sessions"},
-	files: []pattern{{`\.jsonl$`, sessions}, {`^AGENTS\.md$`, memory}},
+	Name: "pi", Title: "pi", Roots: "$PI_CODING_AGENT_DIR .pi/agent .omp/agent",
+	dirs: "sessions",
+	files: `
+		sessions \.jsonl$
+		memory ^AGENTS\.md$`,
 	read: func(out *Stream, piece Piece) {
 		out.records(piece.Path, as((&piFile{Stream: out}).row))
 	},
@@ -70,16 +72,16 @@ func (f *piFile) row(row *piRow) {
 		f.open(Session{ID: f.id})
 	}
 	message := &row.Message
-	var who Who
+	base := Entry{ID: row.ID, At: cmp.Or(message.Timestamp, row.Timestamp).Time}
 	all := f.parts(first(message.Content, row.Content))
 	kind := path.Join(row.Type, message.Role)
 	switch kind {
 	case "message/user":
-		who = Person
+		base.Who = Person
 	case "message/assistant":
-		who = Assistant
+		base.Who = Assistant
 	case "message/custom", "custom_message":
-		who = Harness
+		base.Who = Harness
 	case "message/branchSummary", "message/compactionSummary", "compaction", "branch_summary":
 		all = []Entry{{Who: Harness, Kind: Summary, Text: cmp.Or(row.Summary, message.Summary)}}
 	case "message/toolResult":
@@ -91,7 +93,6 @@ func (f *piFile) row(row *piRow) {
 		f.passOver("entry", kind, "message/system model_change thinking_level_change label session_info custom leaf")
 		return
 	}
-	base := Entry{ID: row.ID, At: cmp.Or(message.Timestamp, row.Timestamp).Time, Who: who}
 	f.pass(f.key(base), base, all...)
 }
 
@@ -126,7 +127,7 @@ func (f *piFile) header(row *piRow) {
 	f.open(Session{ID: f.id, Parent: parent, Dir: row.CWD, Began: row.Timestamp.Time})
 }
 
-var fullOutput = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pi-[a-z]+-[0-9a-f]+\.log$`) })
+var fullOutput = pattern.Lazy(`^pi-[a-z]+-[0-9a-f]+\.log$`)
 
 // result returns a result, with its whole text in the place of the end of a long one while the file with it is there.
 // Only the file's name counts: it must be one that pi gives, in the temporary directory.

@@ -44,24 +44,24 @@ type Unknown struct {
 func (s *Stream) notUnderstood(kind string) {
 	all := s.report.Unknown
 	i := slices.IndexFunc(all, func(u Unknown) bool { return u.Kind == kind })
-	if i < 0 && len(all) >= 100 { // a file of noise has any number of kinds
-		i = len(all) - 1
-	} else if i < 0 {
-		i = len(all)
+	if i < 0 && len(all) < 100 { // a file of noise has any number of kinds
 		all = append(all, Unknown{Kind: kind})
 	}
-	s.report.Unknown = all
-	place := s.file
-	if s.line > 0 {
-		place = fmt.Sprintf("%s:%d", s.file, s.line)
-		if place == all[i].newest {
-			return
-		}
+	if i < 0 {
+		i = len(all) - 1
 	}
-	all[i].Count++
-	all[i].newest = place
-	if len(all[i].Places) < 3 {
-		all[i].Places = append(all[i].Places, place)
+	s.report.Unknown = all
+	place, is := s.file, &all[i]
+	if s.line > 0 {
+		place = fmt.Sprintf("%s:%d", place, s.line)
+	}
+	if s.line > 0 && place == is.newest {
+		return
+	}
+	is.Count++
+	is.newest = place
+	if len(is.Places) < 3 {
+		is.Places = append(is.Places, place)
 	}
 }
 

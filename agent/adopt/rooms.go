@@ -11,7 +11,7 @@ import (
 // rooms reads the rooms of a home of Lethe: each line is an entry.
 var rooms = Agent{
 	Name: "room", Title: "Room",
-	files: []pattern{{`\.md$`, sessions}},
+	files: `sessions \.md$`,
 	read: func(out *Stream, piece Piece) {
 		text, err := out.whole(out.store, piece.Path)
 		out.unreadable(err)

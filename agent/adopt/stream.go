@@ -5,15 +5,15 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/zeebo/blake3"
 
+	"lethe/internal/pattern"
 	"lethe/internal/picture"
 )
 
@@ -185,10 +185,7 @@ func (s *Stream) count(entry Entry) {
 func (s *Stream) keyOf(id string, entry Entry) uint64 {
 	hash := s.hash
 	hash.Reset()
-	for _, text := range []string{id, string(entry.Who), string(entry.Kind), entry.Text} {
-		_, _ = hash.WriteString(text)
-		_, _ = hash.Write([]byte{0})
-	}
+	fmt.Fprintf(hash, "%s\x00%s\x00%s\x00%s\x00", id, entry.Who, entry.Kind, entry.Text)
 	for _, media := range entry.Media {
 		_, _ = hash.Write(media.Data)
 	}
@@ -211,9 +208,7 @@ func (s *Stream) of(base, entry Entry) Entry {
 
 const cut = "\x00"
 
-var reminders = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
-})
+var reminders = pattern.Lazy(`(?s)<system-reminder>.*?</system-reminder>`)
 
 // say passes on an entry. Of what stands where a person's text does, the harness's parts are the harness's.
 func (s *Stream) say(key string, entry Entry) {
@@ -240,18 +235,30 @@ func (s *Stream) say(key string, entry Entry) {
 
 // voice returns who speaks in a role, by the words of all formats. Entries of a role that is not understood are dropped.
 func (s *Stream) voice(role string) Who {
-	switch role {
-	case "user", "human":
-		return Person
-	case "assistant", "gemini":
-		return Assistant
-	case "tool", "tool_result":
-		return Tool
-	case "system", "developer", "info", "error", "warning", "session_meta":
-		return Harness
+	who := Who(roles.of(role))
+	if who == "" {
+		s.unknown("role", role)
 	}
-	s.unknown("role", role)
-	return ""
+	return who
+}
+
+const roles table = `
+	person: user, human,
+	assistant: assistant, gemini,
+	tool: tool, tool_result,
+	harness: system, developer, info, error, warning, session_meta,`
+
+// A table has a line for each thing: its name, and the words of all formats for it.
+type table string
+
+// of returns the name of what a word stands for, or "".
+func (t table) of(word string) string {
+	at := strings.Index(string(t), " "+word+",")
+	if at < 0 {
+		return ""
+	}
+	name, _, _ := strings.Cut(string(t[strings.LastIndex(string(t[:at]), "\t")+1:]), ":")
+	return name
 }
 
 // marks begin the texts that harnesses write as if a person had.

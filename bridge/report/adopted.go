@@ -24,19 +24,19 @@ type Adopted struct {
 // AdoptedBy returns what an identity has adopted, by agents.
 func AdoptedBy(id home.Identity) (all []*Adopted, err error) {
 	agents, seen := map[string]*Adopted{}, map[[2]string]bool{}
-	days := map[string]map[time.Time]int{} // of the sessions of each agent
+	days := map[string]map[int]int{} // of the sessions of each agent, since 1970
 	err = life.Scan(id.LIFE(), func(line life.Event, _ int64) error {
 		part, ok := event.As[event.Adopted](line)
 		if !ok || part.Relevance > 0 || part.From.IsZero() {
 			return nil
 		}
-		day, of := part.From.UTC().Truncate(24*time.Hour), agents[part.Agent]
+		day, of := int(part.From.Unix()/daySeconds), agents[part.Agent]
 		if of == nil {
 			of = &Adopted{Title: part.Agent}
 			if known := adopt.Find(part.Agent); known != nil {
 				of.Title = known.Title
 			}
-			agents[part.Agent], days[part.Agent] = of, map[time.Time]int{}
+			agents[part.Agent], days[part.Agent] = of, map[int]int{}
 		}
 		of.Entries += part.Entries
 		if session := [2]string{part.Agent, part.Session}; !seen[session] {
@@ -54,12 +54,15 @@ func AdoptedBy(id home.Identity) (all []*Adopted, err error) {
 	return all, id.Unread(err)
 }
 
-func (a *Adopted) draw(sessions map[time.Time]int) {
-	days := slices.SortedStableFunc(maps.Keys(sessions), time.Time.Compare)
-	a.From, a.To = days[0], days[len(days)-1]
+const daySeconds = 24 * 60 * 60
+
+func (a *Adopted) draw(sessions map[int]int) {
+	days := slices.Sorted(maps.Keys(sessions))
+	first, last := days[0], days[len(days)-1]
+	a.From, a.To = time.Unix(int64(first)*daySeconds, 0).UTC(), time.Unix(int64(last)*daySeconds, 0).UTC()
 	most := slices.Max(slices.Collect(maps.Values(sessions)))
 	for _, day := range days {
-		x := Hundredths(float64(day.Sub(a.From)), float64(a.To.Sub(a.From)))
+		x := Hundredths(day-first, last-first)
 		a.Path += fmt.Sprintf("M%.1f 100V%.1f", x, 100-Hundredths(sessions[day], most))
 	}
 }

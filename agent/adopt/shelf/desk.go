@@ -97,10 +97,13 @@ func (d *Desk) Look(ctx context.Context, wishes []home.Wish) (err error) {
 		if by, asks := wish.Of(home.WishAdopt); asks && d.taking == nil {
 			d.wish, d.order, d.answer, d.at = home.Wish(by), Order{}, Answer{Found: []Finding{}}, 0
 			d.fails(durable.ReadJSON(wish.Path(d.ID), mostOrder, &d.order))
-			if d.laid, err = Open(d.Journal); err == nil {
-				err = d.next(ctx)
+			if d.laid, err = Open(d.Journal); err != nil {
+				return err
 			}
-			return err
+			if all := len(d.laid.kept); d.order.Price || d.order.Gists > all {
+				d.order.Gists = all
+			}
+			return d.next(ctx)
 		}
 	}
 	return nil
@@ -124,12 +127,7 @@ func (d *Desk) next(ctx context.Context) (err error) {
 		d.fails(err)
 	}
 	isAsked := home.Asked(d.ID, home.WishAdopt+d.wish) // who asks may think better of it
-	switch {
-	case d.order.Price:
-		d.order.Price = false
-		d.price(ctx)
-		return nil
-	case isAsked && d.answer.Error == "" && d.at < min(d.order.Gists, len(d.laid.kept)):
+	if isAsked && d.answer.Error == "" && d.at < d.order.Gists {
 		d.tell(ctx)
 		return nil
 	}

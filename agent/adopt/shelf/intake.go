@@ -122,7 +122,7 @@ func (in *intake) write(entry adopt.Entry, at time.Time, text string) {
 		text, who = fmt.Sprintf("[%s%s %s] %s", speaker, in.agent.Name, at.UTC().Format(time.RFC3339), mind.Indent(text)), ""
 	}
 	head := strings.TrimRight(fmt.Sprintf("◆ a%d %s %s %s", now.entries, kind, in.agent.Name, who), " ")
-	fmt.Fprintf(&now.body, "%s\n%s\n", head, text)
+	now.body.WriteString(head + "\n" + text + "\n")
 	key := "-"
 	if entry.Key != 0 {
 		key = strconv.FormatUint(entry.Key, 36)
@@ -175,6 +175,9 @@ func (in *intake) flush(whole *adopt.Piece) error {
 	ref, err := in.put(secret.Text(in.gist(now)), secret.Bytes(now.body.Bytes()))
 	if err != nil {
 		return err
+	}
+	if now.body.Reset(); now.body.Cap() < 4*mostPart {
+		in.now.body = now.body // the next one needs as much
 	}
 	line := event.Adopted{
 		Agent: in.agent.Name, Session: from.ID, Parent: from.Parent, File: from.File, From: now.from, To: now.to,

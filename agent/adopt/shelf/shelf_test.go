@@ -17,6 +17,7 @@ import (
 
 	"lethe/agent/adopt"
 	"lethe/agent/adopt/shelf"
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
@@ -404,7 +405,8 @@ func TestRetold(t *testing.T) {
 				Ask: func(context.Context, []string) ([]compactor.Fade, error) {
 					return []compactor.Fade{{Gist: gist, Relevance: 5}}, nil
 				},
-				Pay: func() error { return nil },
+				Price: func(int, int) (string, budget.USD) { return "", 0 },
+				Pay:   func() error { return nil },
 			}
 		}}
 		const wish = home.WishAdopt + "me"

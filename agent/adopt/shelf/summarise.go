@@ -53,7 +53,7 @@ type untold struct {
 // untold returns originals for whose gist a model was not asked yet, at most so many from a place up to another one, and
 // the place behind them. Results of tools are left out: they are long, and tell little.
 func (s *Shelf) untold(meter compactor.Meter, from, to, most int) (all []untold, next int, err error) {
-	for next = from; next < min(to, len(s.kept)) && len(all) < most; next++ {
+	for next = from; next < to && len(all) < most; next++ {
 		part := s.kept[next]
 		if s.told[part.Hash].Relevance > 0 {
 			continue
@@ -97,40 +97,25 @@ func (s *Shelf) tell(all []untold, fades []compactor.Fade) error {
 	return s.commit()
 }
 
-// price has the answer say what gists would cost.
-func (d *Desk) price(ctx context.Context) {
-	asking, price := d.Asking(), Price{Originals: len(d.laid.kept)}
-	d.beside(ctx, func(ctx context.Context) (func() error, error) {
-		for at := 0; at < price.Originals && ctx.Err() == nil; {
-			all, next, err := d.laid.untold(asking.Meter, at, price.Originals, 100)
-			if err != nil {
-				return nil, err
-			}
-			for _, original := range all {
-				price.Requests, price.Tokens = price.Requests+1, price.Tokens+original.tokens
-			}
-			at = next
-		}
-		price.Model, price.USD = asking.Price(price.Requests, price.Tokens)
-		return func() error { d.answer.Price = price; return nil }, ctx.Err()
-	})
-}
-
-// tell has a model write the next gists. What it has answered is laid down and paid for also where it fails.
+// tell has a model write the next gists, or only counts them for their price. What was answered is laid down and paid for
+// also where it fails.
 func (d *Desk) tell(ctx context.Context) {
-	asking := d.Asking()
+	asking, price := d.Asking(), d.answer.Price
 	d.beside(ctx, func(ctx context.Context) (func() error, error) {
 		all, next, err := d.laid.untold(asking.Meter, d.at, d.order.Gists, asking.Most)
 		var texts []string
 		for _, original := range all {
 			texts = append(texts, original.talk)
+			price.Requests, price.Tokens = price.Requests+1, price.Tokens+original.tokens
 		}
+		price.Originals = d.order.Gists
+		price.Model, price.USD = asking.Price(price.Requests, price.Tokens)
 		var fades []compactor.Fade
-		if len(texts) > 0 {
+		if len(texts) > 0 && !d.order.Price {
 			fades, err = asking.Ask(ctx, texts)
 		}
 		return func() error {
-			d.at = next
+			d.at, d.answer.Price = next, price
 			if err := d.laid.tell(all, fades); err != nil {
 				return err
 			}
