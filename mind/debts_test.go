@@ -162,9 +162,10 @@ func TestFinalTextGoesToThoseWhoWait(t *testing.T) {
 	wantOwes(t, w, "post e8 dev")
 }
 
-// A line that comes behind a SAY has not heard its answer: the final text goes to it, of whoever it is.
+// A line that comes behind a SAY has not heard its answer: the final text goes to it, of whoever it is. To an agent that
+// is one more answer of those that max_agent_turns bounds.
 func TestFinalTextGoesToLinesBehindASay(t *testing.T) {
-	for _, who := range []string{"[USER:bob", "[AGENT:peer"} {
+	for who, counted := range map[string]int{"[USER:bob": 0, "[AGENT:peer": 1} {
 		w := heard(t)
 		w.answer(Answer{Calls: []AnswerCall{say("dev", "one moment")}})
 		w.start()
@@ -174,6 +175,9 @@ func TestFinalTextGoesToLinesBehindASay(t *testing.T) {
 		w.listen("dev", event.Inbound{})
 		w.answer(Answer{Text: "you too"})
 		wantOwes(t, w, "post e5 dev")
+		if got := w.state.Rooms["dev"].AgentTurns; got != counted {
+			t.Errorf("%s: %d answers to agents", who, got)
+		}
 	}
 }
 

@@ -105,16 +105,18 @@ func (s *State) hearLine(lines *lineKinds, room string, line chat.Line, asleep b
 
 // oweHeard owes a room the answer to lines of these kinds.
 func (s *State) oweHeard(room string, lines lineKinds) {
+	if lines.agents && slices.Contains(s.Said, room) {
+		s.room(room).AgentTurns++ // the SAY was answered, and this is: two that SAY would not end
+	}
 	s.Said = without(s.Said, func(said string) bool { return said == room }) // a SAY before them is no answer to them
-	if lines.users {
+	if lines.users || lines.work {
 		s.resume()
+	}
+	if lines.users {
 		s.Spoken = true
 		for _, child := range s.Children { // their results wake again
 			s.room(child.Room).AgentTurns = 0
 		}
-	}
-	if lines.work {
-		s.resume()
 	}
 	switch {
 	case lines.users, lines.woken, lines.work: // each opens a turn with bounds of its own

@@ -51,7 +51,6 @@ func (s *State) reply(reply event.Reply, from source) error {
 	if err != nil {
 		return err
 	}
-	s.countAgentTurn(s.Peers...)
 	s.endTurn()
 	return nil
 }
@@ -113,7 +112,6 @@ func (s *State) result(ended event.Result, from source) error {
 	switch {
 	case s.Unit().Waits():
 	case call.asks():
-		s.countAgentTurn(s.Peers...)
 		s.endTurn()
 	default:
 		s.Owes = true

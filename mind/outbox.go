@@ -100,6 +100,9 @@ func (s *State) stopChildren(command event.Command) error {
 }
 
 func (s *State) endTurn() {
+	for _, room := range s.Peers {
+		s.room(room).AgentTurns++
+	}
 	s.Due.end()
 	s.Tally.end()
 	s.Alarms.end()

@@ -24,7 +24,7 @@ type Room struct {
 	Own []Span `json:"own,omitempty"`
 	// Posted are the hashes of the newest lines of its own and of commands.
 	Posted []string `json:"posted,omitempty"`
-	// AgentTurns counts turns in a row that answered agents only.
+	// AgentTurns counts answers in a row to agents: turns that answered them only, and lines behind a SAY.
 	AgentTurns int `json:"agent_turns,omitempty"`
 	// Readers are the people who may read the room, as the log has it.
 	Readers audience.Readers `json:"readers,omitzero"`
@@ -103,11 +103,4 @@ func (t *Talk) posts(w Wake) bool {
 func (t *Talk) joinedTo(room string) bool {
 	known := t.Rooms[room]
 	return known != nil && known.Joined
-}
-
-// countAgentTurn counts a turn in rooms where only agents speak.
-func (t *Talk) countAgentTurn(rooms ...string) {
-	for _, room := range rooms {
-		t.room(room).AgentTurns++
-	}
 }
