@@ -168,7 +168,7 @@ func (s *Set) search(ctx context.Context, _ Call, a recallArgs) (Result, error) 
 		return Result{}, fmt.Errorf("search what has faded: %w. Open a ref that you see with UNCOMPACT, or try "+
 			"again later", err)
 	case len(matches) == 0:
-		return textf("nothing found: no original holds any of these words. Try others that the text itself may "+
+		return textf("nothing found: no original shows any of these words. Try others that the text itself may "+
 			"have used, or names.%s", remark), nil
 	}
 	b := fmt.Appendf(nil, "matches: %d, the best first.%s", len(matches), remark)

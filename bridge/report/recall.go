@@ -84,7 +84,7 @@ type Match struct {
 // Found is the answer to a search.
 type Found struct {
 	Matches []Match  `json:"items"`
-	Absent  []string `json:"absent,omitempty"` // words of the query that occur in no original
+	Absent  []string `json:"absent,omitempty"` // words of the query that no original shows
 	Near    []string `json:"near,omitempty"`   // "saxophone for saxaphone"
 	Lost    int      `json:"lost,omitempty"`   // how many originals that may match cannot be read
 	Behind  string   `json:"behind,omitempty"` // why the index is not up to date

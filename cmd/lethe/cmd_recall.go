@@ -105,7 +105,7 @@ func noteGaps(app *cli.App, found report.Found, nothing bool) {
 		app.Note("looked for as well: %s", strings.Join(found.Near, "; "))
 	}
 	if len(found.Absent) > 0 {
-		app.Note("in no original: %s", strings.Join(found.Absent, ", "))
+		app.Note("no original shows: %s", strings.Join(found.Absent, ", "))
 	}
 }
 

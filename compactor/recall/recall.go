@@ -65,7 +65,7 @@ type Query struct {
 // Found is the result of a search.
 type Found struct {
 	Hits   []Hit    // best first
-	Absent []string // words of the query that are in no original
+	Absent []string // words of the query that no original shows
 	Near   []string // "saxophone for saxaphone": words that were looked for in place of absent ones
 	Lost   int      // originals that may fit and cannot be read, since their blobs are missing or damaged
 }

@@ -25,7 +25,7 @@ type recallData struct {
 	Of      string // the only identity that is searched; "": all are
 	Said    []report.Line
 	Matches []match
-	Absent  []string // words that are in no original
+	Absent  []string // words that no original shows
 	Wrong   error    // with the search
 	Notes   []string // what could not be searched
 }
@@ -189,7 +189,7 @@ func (d *recallData) show(html *htmlPage) {
 			`and nothing that has faded matches.</p>`)
 	}
 	if len(d.Absent) > 0 {
-		html.put(`<p class="soft small">In no original: `)
+		html.put(`<p class="soft small">No original shows: `)
 		for _, word := range d.Absent {
 			html.put("<bdi>%s</bdi> ", word)
 		}
