@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/blobs"
 	"lethe/compactor/recall/text"
 	"lethe/internal/test/lethetest"
 )
@@ -92,6 +93,24 @@ func TestNearWordsAreShown(t *testing.T) {
 	lethetest.Must(t, err)
 	if found, _ := w.trySearch(x, "saxaphone"); len(found.Hits) != 1 || len(hinted.Near) > 0 || len(hinted.Absent) == 0 {
 		t.Errorf("hits %s; hinted at with %q for absent %q", show(found.Hits), hinted.Near, hinted.Absent)
+	}
+}
+
+// A compound of two words of a query comes before all that looks like one of them.
+func TestCompoundsOfAQuery(t *testing.T) {
+	w := newWorld(t)
+	want := w.says("die Datei hat vier Dezimalzahlen")
+	sought := w.says("ein Beschreibungsmerkmal der Namen")
+	for _, other := range []string{"die Zahlen und Zahlungen", "Merkmalen folgt man", "dezimieren", "das Beschreiben der Namen"} {
+		w.says(other + " zum Ersten")
+	}
+	x := w.synced()
+	for asked, hit := range map[string]blobs.Hash{"Zahlen, Dezimal": want, "Merkmal der Beschreibungs": sought} {
+		found, err := w.trySearch(x, asked)
+		lethetest.Must(t, err)
+		if len(found.Hits) == 0 || found.Hits[0].Hash != hit || len(found.Absent) > 0 {
+			t.Errorf("%q finds %s, near %q, absent %q", asked, show(found.Hits), found.Near, found.Absent)
+		}
 	}
 }
 

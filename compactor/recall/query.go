@@ -93,15 +93,22 @@ func (q *query) collect(said string) {
 
 // approach adds words of the life that stand for a term, which it does not know.
 func (q *query) approach(unknown int, words string) {
-	asked := q.terms[unknown].text
-	for _, word := range text.Near(asked, words) {
+	asked, others := q.terms[unknown].text, []string(nil)
+	for _, t := range q.terms {
+		others = append(others, t.text)
+	}
+	for _, word := range text.Near(asked, words, others...) {
 		stem := text.Stems{}.Term(text.Token{Text: word})
-		if slices.ContainsFunc(q.terms, func(t term) bool { return t.stem == stem }) {
+		joins := slices.ContainsFunc(others, func(other string) bool { return text.Joins(word, asked, other) })
+		isThere := slices.ContainsFunc(q.terms, func(t term) bool { return t.stem == stem })
+		if isThere && !joins {
 			continue
 		}
 		q.terms[unknown].stood = true
 		q.near = append(q.near, word+" for "+asked)
-		q.terms = append(q.terms, term{text: word, stem: stem, part: true, near: true})
+		if !isThere {
+			q.terms = append(q.terms, term{text: word, stem: stem, part: true, near: !joins})
+		}
 	}
 }
 
@@ -110,7 +117,7 @@ func (q *query) approach(unknown int, words string) {
 func (q *query) dated(token text.Token) (day, dated bool) {
 	for _, p := range q.periods {
 		if p.Words.From <= token.From && token.To <= p.Words.To {
-			return p.Until.Sub(p.Since) < 48*time.Hour, true
+			return !p.Said && p.Until.Sub(p.Since) < 48*time.Hour, true
 		}
 	}
 	return false, token.Kind == text.Day

@@ -17,8 +17,9 @@ const (
 	digits      = "0123456789"
 )
 
-// Near returns at most three of the words in lines, which look most like one that is asked for.
-func Near(asked, lines string) (near []string) {
+// Near returns at most three of the words in lines, which look most like one that is asked for; a compound of it and of
+// other words of the query before all.
+func Near(asked, lines string, others ...string) (near []string) {
 	likeness := map[string]float64{}
 	lost := 2 * len(asked) / utf8.RuneCountInString(asked) // bytes that two wrong letters take away
 	if strings.ContainsAny(asked, digits) {
@@ -31,7 +32,7 @@ func Near(asked, lines string) (near []string) {
 		if !mayBeAlike && !strings.HasPrefix(word, begins) {
 			continue
 		}
-		if like := alike(asked, word); like > 0 {
+		if like := alike(asked, word, others); like > 0 {
 			likeness[word] = like
 			near = append(near, word)
 		}
@@ -52,13 +53,21 @@ func spread(word string) (set uint64) {
 }
 
 // alike returns the likeness of a word to one that is asked for, 0 to 1: it begins with that; one edit makes one of the
-// other, or two from eight letters on; or it shares a part or the beginning. A word with a digit can only be a part.
-func alike(asked, word string) float64 {
+// other, or two from eight letters on; or it shares a part or the beginning. A word with a digit can only be a part. It is
+// more for a compound with some of the others.
+func alike(asked, word string, others []string) float64 {
 	letters, shared := float64(utf8.RuneCountInString(asked)), 0
 	isPart := strings.Contains(word, asked) || strings.Contains(asked, word)
+	for _, other := range others {
+		if isPart && Joins(word, asked, other) {
+			shared += len(other)
+		}
+	}
 	switch {
 	case !isPart && strings.ContainsAny(asked, digits):
 		return 0
+	case shared > 0:
+		shared += len(asked)
 	case strings.HasPrefix(word, asked):
 		return 1
 	case within(1, asked, word):
@@ -80,6 +89,12 @@ func alike(asked, word string) float64 {
 		return 0
 	}
 	return likeness
+}
+
+// Joins reports whether a word is a compound of one and of another one.
+func Joins(word, one, other string) bool {
+	isOne := len(other) < leastStart || strings.Contains(one, other) || strings.Contains(other, one)
+	return !isOne && strings.Contains(word, one) && strings.Contains(word, other)
 }
 
 // within reports whether so many edits make one word of the other, or fewer. An edit adds, drops or changes a letter, or

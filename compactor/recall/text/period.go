@@ -16,14 +16,22 @@ type Period struct {
 	// Words are the bytes of the text that name it and nothing else; empty for "last week", which may also be looked
 	// for.
 	Words Span
+	Said  bool // a day as said, "three days ago": lines of that day are meant, or such as say these words
 }
 
-// late bounds the time after an event that people still talk about it.
-const late = 14 * 24 * time.Hour
+// late bounds the time after an event that people still talk about it; slip, how far a day as said may be off.
+const (
+	late = 14 * 24 * time.Hour
+	slip = 48 * time.Hour
+)
 
 // Fit returns the fit of a moment to a period, 0 to 1: people tell an event at its
 // time or soon after; sometimes they announce it before.
 func (p Period) Fit(at time.Time) float64 {
+	late := late
+	if p.Said {
+		late = slip
+	}
 	tooEarly := p.Since.Sub(at) > late/2
 	tooLate := at.Sub(p.Until) >= late
 	switch {
@@ -55,7 +63,7 @@ var recently = map[string]int{"yesterday": 1, "last week": 14, "last month": 62}
 
 // counted finds a day by how long ago it was, or the last one of its name.
 var counted = pattern.Lazy(
-	`\b(\d{1,3}|a|two|three|four|five|six|seven|eight|nine|ten) (day|week)s? ago\b|` +
+	`(?i)\b(\d{1,3}|a|two|three|four|five|six|seven|eight|nine|ten) (day|week)s? ago\b|` +
 		`\blast ((?:sun|mon|tues|wednes|thurs|fri|satur)day)\b|\bthis morning\b`)
 
 var numbers = strings.Fields("0 a two three four five six seven eight nine ten")
@@ -79,16 +87,16 @@ func spoken(match []string, today time.Time) (day time.Time) {
 // Periods finds the times that a text names, which is composed (NFC): its days, and where these do
 // not stand, its months and years. Without a year, a day or a month is the last one before now.
 func Periods(text string, now time.Time) (out []Period) {
-	add := func(since, until time.Time, from, to int) {
+	add := func(since, until time.Time, from, to int, said bool) {
 		overlaps := func(p Period) bool { return p.Words.From < to && from < p.Words.To }
 		if !slices.ContainsFunc(out, overlaps) {
-			out = append(out, Period{since, until, Span{from, to}})
+			out = append(out, Period{since, until, Span{from, to}, said})
 		}
 	}
 	for token := range Tokens(text) {
 		if token.Kind == Day {
 			since := dayOf(token, now)
-			add(since, since.AddDate(0, 0, 1), token.From, token.To)
+			add(since, since.AddDate(0, 0, 1), token.From, token.To, false)
 		}
 	}
 	for _, at := range monthOrYear().FindAllStringSubmatchIndex(text, -1) {
@@ -106,12 +114,12 @@ func Periods(text string, now time.Time) (out []Period) {
 		if month == 0 {
 			until = since.AddDate(1, 0, 0)
 		}
-		add(since, until, at[0], at[1])
+		add(since, until, at[0], at[1], false)
 	}
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-	for _, match := range counted().FindAllStringSubmatch(strings.ToLower(text), 4) {
-		day := spoken(match, today)
-		out = append(out, Period{Since: day, Until: day.AddDate(0, 0, 1)})
+	for _, at := range counted().FindAllStringIndex(text, 4) {
+		day := spoken(counted().FindStringSubmatch(strings.ToLower(text[at[0]:at[1]])), today)
+		add(day, day.AddDate(0, 0, 1), at[0], at[1], true)
 	}
 	for words, days := range recently {
 		if strings.Contains(strings.ToLower(text), words) {
