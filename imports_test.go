@@ -39,6 +39,7 @@ var only = map[string]string{
 	"github.com/fsnotify/fsnotify":        "chat",
 	"github.com/go-telegram/bot":          "bridge/telegram",
 	"github.com/blevesearch/snowballstem": "compactor/recall/text",
+	"github.com/minio/minio-go":           "agent/share",
 	"github.com/nats-io/nats.go":          "agent/share",
 	"github.com/nats-io/nats-server":      "internal/test/sharetest",
 	"golang.org/x/image":                  "internal/picture",

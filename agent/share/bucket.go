@@ -1,119 +1,113 @@
 package share
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/xml"
+	"crypto/md5"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
-	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
-	"lethe/internal/pattern"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
+	"lethe/internal/secret"
 )
 
 // bucket is a tree: PUT with If-None-Match: * creates a key once.
 type bucket struct {
-	*client
-	root string // begins each key
+	client *minio.Core
+	name   string
+	root   string // begins each key
 }
-
-var (
-	bucketName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._:-]{1,61}[A-Za-z0-9]$`)
-	awsRegion  = pattern.Lazy(`([a-z]{2}(?:-[a-z]+)+-\d)(?:\.vpce)?\.amazonaws\.com`)
-)
 
 func openBucket(endpoint, at string, tls bool, region string) (e engine, err error) {
 	name, root, _ := strings.Cut(at, "/")
-	c := &client{region: cmp.Or(region, regionOf(endpoint))}
-	if c.keys, err = findKeys(); err != nil {
+	if region == "" && !strings.Contains(endpoint, "amazonaws.com") {
+		region = "us-east-1" // which MinIO, versitygw and R2 take; and nobody has to be asked
+	}
+	id := secret.Value("AWS_ACCESS_KEY_ID")
+	keys := credentials.NewStaticV4(id, secret.Value("AWS_SECRET_ACCESS_KEY"), secret.Value("AWS_SESSION_TOKEN"))
+	if id == "" {
+		keys = credentials.NewFileAWSCredentials("", "")
+	}
+	held, err := keys.GetWithContext(nil)
+	if err == nil && held.AccessKeyID == "" {
+		err = errors.New("there is no key")
+	}
+	if err != nil {
 		return e, fmt.Errorf("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", err)
 	}
-	if !bucketName().MatchString(name) {
-		return e, errors.New("the name of a bucket has 3 to 63 letters, digits, dots and hyphens: s3://endpoint/bucket/prefix")
+	secret.Add(held.SecretAccessKey, held.SessionToken)
+	transport, err := minio.DefaultTransport(tls)
+	if err == nil {
+		err = s3utils.CheckValidBucketName(name)
 	}
-	scheme := map[bool]string{false: "http://", true: "https://"}[tls]
-	if c.base, err = url.Parse(scheme + endpoint); err != nil {
+	if err != nil {
 		return e, err
 	}
-	c.base.Path = "/" + name + "/"
-	if strings.Contains(endpoint, ".amazonaws.com") && !strings.Contains(name, ".") {
-		c.base.Host, c.base.Path = name+"."+endpoint, "/"
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost, transport.ResponseHeaderTimeout = 16, time.Minute
-	c.http.Transport, transport.DisableCompression = transport, true
-	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	b := bucket{c, cmp.Or(strings.Trim(root, "/"), "lethe") + "/"}
+	client, err := minio.NewCore(endpoint, &minio.Options{
+		Creds: keys, Secure: tls, Region: region, Transport: transport, MaxRetries: 1,
+	})
+	b := bucket{client, name, cmp.Or(strings.Trim(root, "/"), "lethe") + "/"}
 	t := tree{b.keys, b.forget}
 	return engine{create: b.create, get: b.get, newest: t.newest, numbers: t.numbers,
 		remove: t.remove, list: b.list, probe: b.probe,
-		close: transport.CloseIdleConnections}, nil
+		close: transport.CloseIdleConnections}, err
 }
 
-// regionOf takes the region from a name of AWS. MinIO, versitygw and R2 take us-east-1.
-func regionOf(endpoint string) string {
-	if found := awsRegion().FindStringSubmatch(endpoint); found != nil {
-		return found[1]
-	}
-	return "us-east-1"
-}
-
+// create is one request. PutObject of minio.Client would upload a large text in parts, and ask for If-None-Match only as
+// it begins.
 func (b bucket) create(ctx context.Context, stream string, n int, text []byte) error {
-	_, err := b.ask(ctx, http.MethodPut, b.root+key(stream, n), nil, text)
+	put := minio.PutObjectOptions{}
+	put.SetMatchETagExcept("*")
+	sum := md5.Sum(text) // on which a bucket that locks its objects insists
+	_, err := b.client.PutObject(ctx, b.name, b.root+key(stream, n), bytes.NewReader(text), int64(len(text)),
+		base64.StdEncoding.EncodeToString(sum[:]), "", put)
 	return err
 }
 
 func (b bucket) get(ctx context.Context, stream string, n int) ([]byte, error) {
-	return b.ask(ctx, http.MethodGet, b.root+key(stream, n), nil, nil)
+	body, _, _, err := b.client.GetObject(ctx, b.name, b.root+key(stream, n), minio.GetObjectOptions{})
+	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+		return nil, ErrMissing
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(io.LimitReader(body, mostFramed))
 }
 
 func (b bucket) keys(ctx context.Context, stream string, page int) iter.Seq2[string, error] {
-	return b.names(ctx, url.Values{"prefix": {b.root + escape(stream) + "/"}, "max-keys": {strconv.Itoa(page)}})
+	return b.names(ctx, minio.ListObjectsOptions{Prefix: b.root + escape(stream) + "/", Recursive: true, MaxKeys: page})
 }
 
 // names lists the bucket below its root.
-func (b bucket) names(ctx context.Context, query url.Values) iter.Seq2[string, error] {
-	query.Set("list-type", "2")
+func (b bucket) names(ctx context.Context, options minio.ListObjectsOptions) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for more := true; more; {
-			var page struct {
-				Contents, CommonPrefixes []struct{ Key, Prefix string }
-				IsTruncated              bool
-				NextContinuationToken    string
-			}
-			text, err := b.ask(ctx, http.MethodGet, "", query, nil)
-			if err == nil {
-				err = xml.Unmarshal(text, &page)
-			}
-			if more = page.IsTruncated; more && page.NextContinuationToken == "" {
-				err = errors.New("the server says that there is more, but not where")
-			}
-			if err != nil {
-				yield("", err)
+		for o := range b.client.ListObjectsIter(ctx, b.name, options) {
+			if !yield(strings.TrimPrefix(o.Key, b.root), o.Err) {
 				return
 			}
-			for _, one := range append(page.Contents, page.CommonPrefixes...) {
-				if !yield(strings.TrimPrefix(one.Key+one.Prefix, b.root), nil) {
-					return
-				}
-			}
-			query.Set("continuation-token", page.NextContinuationToken)
+		}
+		if err := ctx.Err(); err != nil { // the client does not tell it
+			yield("", err)
 		}
 	}
 }
 
 func (b bucket) forget(ctx context.Context, key string) error {
-	_, err := b.ask(ctx, http.MethodDelete, b.root+key, nil, nil)
-	return err
+	return b.client.RemoveObject(ctx, b.name, b.root+key, minio.RemoveObjectOptions{})
 }
 
 func (b bucket) list(ctx context.Context, prefix string) (streams []string, err error) {
-	for name, err := range b.names(ctx, url.Values{"prefix": {b.root + escape(prefix)}, "delimiter": {"/"}}) {
+	for name, err := range b.names(ctx, minio.ListObjectsOptions{Prefix: b.root + escape(prefix)}) {
 		if err != nil {
 			return nil, err
 		}
@@ -125,8 +119,8 @@ func (b bucket) list(ctx context.Context, prefix string) (streams []string, err 
 }
 
 func (b bucket) probe(ctx context.Context) []Finding {
-	text, err := b.ask(ctx, http.MethodGet, "", url.Values{"versioning": {""}}, nil)
-	if err != nil || !strings.Contains(string(text), "<Status>Enabled<") {
+	versions, err := b.client.GetBucketVersioning(ctx, b.name)
+	if err != nil || !versions.Enabled() {
 		return nil // not each server answers, nor may everybody ask
 	}
 	return []Finding{{Warning, "the bucket keeps versions, so what is deleted or erased stays in it: give it a " +

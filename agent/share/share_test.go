@@ -307,12 +307,12 @@ func TestOpen(t *testing.T) {
 		"":                                "write file:///path, s3://endpoint/bucket/prefix or nats://host:4222/home",
 		"http://host/x":                   "open http share: write file:///path",
 		"file://host/x":                   "write file:///path",
-		"s3://host":                       "the name of a bucket has 3 to 63 letters",
+		"s3://host":                       "Bucket name cannot be empty",
 		"s3://id:a-secret-0@host/bucket":  "keys belong into the environment, not into the URL",
 		"nats://me:a-secret-0@host/home":  "keys belong into the environment, not into the URL",
 		"nats://host/Home":                "the name of the home has a-z, 0-9, _ and - only",
 		"s3://host/bucket?region=%zz":     "invalid URL escape",
-		"s3://host/bucket with a space/x": "the name of a bucket has",
+		"s3://host/bucket with a space/x": "invalid characters",
 	} {
 		_, err := share.Open(url, 0)
 		if err == nil {

@@ -1,6 +1,7 @@
 package sharetest
 
 import (
+	"bufio"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func (l lesser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
 }
 
-// put links a body as a file.
+// put reads the signed chunks of a body, and links them as a file.
 func (l lesser) put(path string, r *http.Request) error {
 	if r.Header.Get("If-None-Match") != "*" {
 		return errors.ErrUnsupported
@@ -129,7 +130,20 @@ func (l lesser) put(path string, r *http.Request) error {
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	_, err = io.Copy(file, r.Body)
+	for body := bufio.NewReader(r.Body); err == nil; {
+		line, _ := body.ReadString('\n')
+		size, _, _ := strings.Cut(line, ";")
+		n, bad := strconv.ParseInt(size, 16, 64)
+		if bad != nil {
+			return bad
+		}
+		if n == 0 {
+			break
+		}
+		if _, err = io.CopyN(file, body, n); err == nil {
+			_, err = body.Discard(len("\r\n"))
+		}
+	}
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
