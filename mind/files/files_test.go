@@ -116,10 +116,12 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// What a life tells of a file takes at most 5 ms where it has worked on 30,000 of them.
+// What a life tells of a file where it has worked on 30,000 of them takes a small part of what it took to fold them: both
+// are timed in one run, so that other work slows them alike.
 func TestPastOfManyFiles(t *testing.T) {
 	lethetest.Unraced(t)
 	var fold files.Fold
+	began := time.Now()
 	for i := range 30_000 {
 		makes := life.Field{Key: "makes", Value: fmt.Sprintf("src/%d/file%d.go:01", i%100, i)}
 		line := life.Event{Kind: "call", Args: []string{"e3.1", "WRITE_FILE"}, Fields: []life.Field{makes}}
@@ -128,16 +130,15 @@ func TestPastOfManyFiles(t *testing.T) {
 		}
 		fold.Apply(line)
 	}
-	least := time.Hour
-	for range 20 {
+	folded, least := time.Since(began), time.Hour
+	for range 50 {
 		began := time.Now()
 		if fold.Past(event.File{Name: "src/0/file0.go", Hash: "01"}) == "" {
 			t.Fatal("nothing is told")
 		}
 		least = min(least, time.Since(began))
 	}
-	t.Log(least)
-	if least > 5*time.Millisecond {
-		t.Errorf("it takes %v", least)
+	if t.Logf("%v, folded in %v", least, folded); least > folded/5 {
+		t.Errorf("it takes %v, and folding all took %v", least, folded)
 	}
 }
