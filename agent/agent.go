@@ -191,6 +191,7 @@ func (a *Agent) wakes() wake.Config {
 // cost the cache.
 func (a *Agent) renewIfDue() error {
 	state, why := a.view.State, "settings"
+	fits := func() error { return a.cfg.checkLimit(a.view.ID, state.Stable, a.view.Tools) }
 	if a.fresh {
 		state.PinForGood(a.cfg.pins...)
 		why = "boot"
@@ -200,12 +201,12 @@ func (a *Agent) renewIfDue() error {
 		why = "tools"
 	} else if a.thinker.wanted() == state.Stable.Params {
 		a.thinker.counts.Most = int(state.Usage.LastInput)
-		return a.cfg.checkLimit(a.view.ID, state.Stable, a.view.Tools)
+		return fits()
 	}
 	if err := a.thinker.refresh(state); err != nil {
 		return err
 	}
-	if err := a.cfg.checkLimit(a.view.ID, state.Stable, a.view.Tools); err != nil { // before anything is recorded
+	if err := fits(); err != nil { // before anything is recorded
 		return err
 	}
 	return a.thinker.epoch(why)

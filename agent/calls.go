@@ -16,6 +16,7 @@ import (
 	"lethe/agent/part"
 	"lethe/agent/status"
 	"lethe/agent/tools"
+	"lethe/agent/work"
 	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/internal/picture"
@@ -142,10 +143,7 @@ func (c *caller) act(ctx context.Context) error {
 
 // runApproved runs the next call that people have approved, and reports whether there was one.
 func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
-	if len(c.State.Approved) == 0 || c.StopReason(ctx) != "" {
-		return false, nil
-	}
-	if !c.thinker.canRecord() {
+	if len(c.State.Approved) == 0 || c.StopReason(ctx) != "" || !c.thinker.canRecord() {
 		return false, nil
 	}
 	pending, err := c.approved(c.State.Approved[0])
@@ -156,6 +154,11 @@ func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
 		err := c.beforeCalls(ctx, []pendingCall{pending})
 		if err != nil || c.hooked[pending.id].Reason == stoppedInHook { // what has stopped it says what becomes of it
 			return true, err
+		}
+		if !work.Begins(c.Home.Dir, c.Tools.Workspace, c.State, pending.asked.Step) {
+			ended := outcomeOf("its plan is held, or gone", nil)
+			ended.state = mind.NotStarted
+			return true, c.Commit(pending.ends(c.State.Turn+1, ended))
 		}
 	}
 	c.intent = c.intendAsHooked(pending, false)

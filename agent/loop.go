@@ -198,10 +198,8 @@ func (a *Agent) idle() error {
 // leaveIfFinished lets a child that its parent runs leave the team if the child has nothing left to do, and reports
 // whether it has left. It then stops until it is called again.
 func (a *Agent) leaveIfFinished() bool {
-	if a.view.State.Task == nil || a.view.State.Works() {
-		return false
-	}
-	return !a.hasWork() && a.view.Team.Leave()
+	isDone := a.view.State.Task != nil && !a.view.State.Works()
+	return isDone && !a.hasWork() && a.view.Team.Leave()
 }
 
 // hasWork reports whether the identity owes something, waits for something, or forgets.
@@ -320,16 +318,17 @@ const (
 // epochIfDue writes an epoch when another model is to answer, when there is something to use for the first time, or
 // when a resume would have too much to fold.
 func (a *Agent) epochIfDue() error {
-	if want := a.view.State.WantModel; want != "" && want != a.view.State.Stable.Params.Model {
+	state := a.view.State
+	if want := state.WantModel; want != "" && want != state.Stable.Params.Model {
 		return a.thinker.renew("model")
 	}
-	if a.view.Tools.HasOthers() && !strings.Contains(a.view.State.Stable.Tools, `"USE"`) {
+	if a.view.Tools.HasOthers() && !strings.Contains(state.Stable.Tools, `"USE"`) {
 		return a.thinker.renew("tools")
 	}
-	if !a.view.State.ShowsAdopted() {
+	if !state.ShowsAdopted() {
 		return a.thinker.renew("adopted")
 	}
-	if a.journal.SinceEpoch >= max(epochEvery, a.view.State.Size/lineBytes) {
+	if a.journal.SinceEpoch >= max(epochEvery, state.Size/lineBytes) {
 		return a.thinker.epoch("count")
 	}
 	return nil

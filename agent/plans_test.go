@@ -327,6 +327,140 @@ func TestStoppedBeforeItBegins(t *testing.T) {
 	}
 }
 
+// Who drops or pauses a plan while its daemon gives a step is obeyed, although that was not to be seen yet: while a hook looks
+// at the call, behind a kill there, or when the worker has just begun. What was paused begins once, when it is confirmed, also
+// under another name.
+func TestHeldWhileItIsGiven(t *testing.T) {
+	t.Parallel()
+	for _, moment := range []string{"hook", "killed", "begun"} {
+		for _, verb := range []string{"drop", "pause", "rename"} {
+			t.Run(moment+" "+verb, func(t *testing.T) { held(t, moment, verb) })
+		}
+	}
+}
+
+func held(t *testing.T, moment, verb string) {
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	path := w.planned(id, "bounds: 9 steps, 3 USD, 1 workers\n- [ ] 1 run sleep 2; echo >>done · worker: yes · files: done\n")
+	done, free := w.own(id, "workspace/done"), w.own(id, "workspace/free")
+	w.write(done, "")
+	w.confirms(id)
+	before := w.fold(id)
+	w.hook("call/slow", fmt.Sprintf(`grep -q '"tool_name":"SPAWN"' || exit 0; echo >>%s.seen
+until test -e %[1]s; do sleep .05; done`, free))
+	if moment == "begun" {
+		w.write(free, "")
+	}
+	disk := &badDisk{}
+	defer disk.put(w)()
+	s := w.supervise(id)
+	w.say("dev", "ann", "hello")
+	w.eventually("a hook looks", func() bool { _, err := os.Stat(free + ".seen"); return err == nil })
+	switch moment {
+	case "begun":
+		w.eventually("it works", func() bool { return strings.Contains(w.read(path), "[>]") && w.works(id) == 1 })
+	case "killed":
+		disk.set(func() { disk.dead, disk.fails = true, func(durable.Stage, string, string) error { return syscall.EIO } })
+		s.end()
+		disk.restart()
+		disk.set(func() { disk.fails = nil })
+	}
+	_, err := work.Obey(w.home.Dir, w.own(id, "workspace"), before, strings.Replace(verb, "rename", "pause", 1), "move") // as of before
+	lethetest.Must(t, err)
+	if verb == "rename" {
+		other := strings.Replace(path, "move", "other", 1)
+		lethetest.Must(t, os.Rename(path, other))
+		path = other
+	}
+	w.write(free, "")
+	if moment == "killed" {
+		s = w.supervise(id)
+	}
+	w.idle(id)
+	w.ask("dev", "hello")
+	w.idle(id)
+	if moment != "begun" {
+		w.has(id, 0, "run")
+		equal(t, "given", len(w.fold(id).Approved), 0)
+	}
+	if verb == "drop" {
+		w.eventually("the room is left", func() bool { return len(w.fold(id).Children) == 0 })
+		equal(t, "done", w.read(done), "")
+		for _, room := range w.workrooms() {
+			equal(t, "stops in "+room, strings.Count(w.read(w.path(room)), "[USER:work-move "), 1)
+		}
+		s.end()
+		return
+	}
+	mark := "[x] 1"
+	if moment != "begun" {
+		contains(t, w.read(path), "[ ] 1")
+	} else if verb == "rename" {
+		mark = "[!] 1" // nobody knows whose it is
+	}
+	w.confirms(id)
+	w.eventually("it is done", func() bool { return strings.Contains(w.read(path), mark) })
+	w.idle(id)
+	s.end()
+	w.has(id, 1, "run")
+	equal(t, "done", w.read(done), "\n")
+}
+
+// An earlier text of a plan that lethe files --restore brings back begins nothing that is at work or was done when it was at
+// work then.
+func TestPlanIsRestored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	free := w.own(id, "workspace/free")
+	path := w.planned(id, "bounds: 3 steps, 3 USD, 1 workers\n- [ ] 1 run until test -e free; do sleep .05; done · worker: yes\n")
+	first := w.read(path)
+	w.confirms(id)
+	w.ask("dev", "hello")
+	w.eventually("it works", func() bool { return strings.Contains(w.read(path), "[>]") && w.works(id) == 1 })
+	w.write(path, first)
+	w.eventually("it is known", func() bool { return strings.Contains(w.read(path), "[>]") })
+	atWork := w.read(path)
+	w.write(free, "")
+	w.eventually("it is done", func() bool { return strings.Contains(w.read(path), "[x]") && len(w.fold(id).Children) == 0 })
+	w.write(path, atWork)
+	w.eventually("it is done again", func() bool { return strings.Contains(w.read(path), "[x]") })
+	w.ask("dev", "hello")
+	w.has(id, 1, "asked")
+	s.end()
+}
+
+// Plans whose names differ by the case of letters alone, or that no room could bear, are plans of their own.
+func TestPlansOfOneName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	path := w.planned(id, "bounds: 1 steps, 3 USD, 1 workers\n- [ ] 1 say hello · worker: yes\n")
+	names := []string{"move", "Move", "mové.2"}
+	for _, name := range names {
+		w.write(strings.Replace(path, "move", name, 1), w.read(path))
+	}
+	w.ask("dev", "hello")
+	w.has(id, 3, "asked")
+	for n, name := range names {
+		is := func(mark string) bool {
+			text := w.read(strings.Replace(path, "move", name, 1))
+			return strings.Contains(text, mark)
+		}
+		w.say("dev", "ann", "/work confirm "+name)
+		w.eventually(name+" is done", func() bool { return is("[x] 1") && len(w.events(id, "fired")) == n+1 })
+		w.has(id, n+1, "run")
+	}
+	w.say("dev", "ann", "/work drop Move")
+	w.eventually("it is dropped", func() bool { return slices.Contains(w.said("dev"), "Move.md: drop.") })
+	contains(t, w.read(path), "[x] 1")
+	s.end()
+}
+
 // Who drops a plan stops its workers. A plan that gets another name while a worker is at a step begins that step no second
 // time, and waits for a person like any other.
 func TestPlanGoes(t *testing.T) {
@@ -388,6 +522,7 @@ func TestPauseIsAPersons(t *testing.T) {
 	w.write(path, plan)
 	w.ask("dev", "hello")
 	q := w.question("dev", 1)
+	contains(t, q.Text, "A yes here does not end its pause, as /work confirm does. May I go on with work/move.md? ")
 	contains(t, q.Text, "Steps: 1 say hello · check: `true`")
 	w.say("dev", "ann", q.ID+" yes")
 	w.eventually("it is answered", func() bool { return len(w.fold(id).Questions) == 0 })

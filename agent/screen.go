@@ -14,7 +14,8 @@ import (
 
 // show has others see where the identity stands, in its status.json.
 func (a *Agent) show(state, tool string) {
-	usage, params := a.view.State.Usage, a.view.State.Stable.Params
+	life := a.view.State
+	usage, params := life.Usage, life.Stable.Params
 	since := a.shown.Since
 	if a.shown.State != state || a.shown.Tool != tool {
 		since = time.Now().UTC()
@@ -22,22 +23,22 @@ func (a *Agent) show(state, tool string) {
 	a.shown = status.Status{
 		Name: a.view.ID.Name, Self: a.view.ID.Self, PID: os.Getpid(), State: state, Since: since, Tool: tool,
 		Rooms: a.view.Joined(), Heard: a.listener.Heard(),
-		Turn: a.view.State.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
-		Error:         cmp.Or(a.view.State.Paused, a.thinker.outage.waitsFor()),
+		Turn: life.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
+		Error:         cmp.Or(life.Paused, a.thinker.outage.waitsFor()),
 		Compacting:    a.forgetter.job != nil || a.forgetter.requested,
 		ContextTokens: a.thinker.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.thinker.limit(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 		Beside: status.Beside{
-			Audience: a.view.State.Readers,
+			Audience: life.Readers,
 			Trouble:  a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.thinker.silence(),
 			Triggers: a.listener.Triggers.Status(), Budget: a.thinker.wallet.Shown(a.view.ID.Name, a.view.Zone),
-			Children: len(a.view.State.Working()), Questions: a.questions(), Jobs: a.runningJobs(),
+			Children: len(life.Working()), Questions: a.questions(), Jobs: a.runningJobs(),
 		},
 	}
-	if a.view.Busy() && a.view.State.Paused == "" { // paused, no turn is under way
+	if a.view.Busy() && life.Paused == "" { // paused, no turn is under way
 		a.shown.Answering = a.view.Audience()
 	}
-	for _, p := range a.view.State.Outbox { // what waits for it is not posted yet
+	for _, p := range life.Outbox { // what waits for it is not posted yet
 		if !slices.Contains(a.shown.Answering, p.Room) {
 			a.shown.Answering = append(a.shown.Answering, p.Room)
 		}
@@ -71,10 +72,11 @@ func (a *Agent) showEnd(err error) {
 // trouble says in a line each what is wrong with rooms and models, for people.
 func (a *Agent) trouble() []string {
 	out := append(a.outbox.Trouble(), a.listener.Trouble()...)
-	if wanted := a.view.State.Away; wanted != "" {
-		out = append(out, fmt.Sprintf("the model %s does not answer, another one stands in for it", wanted))
+	state := a.view.State
+	if state.Away != "" {
+		out = append(out, fmt.Sprintf("the model %s does not answer, another one stands in for it", state.Away))
 	}
-	if state := a.view.State; state.Short {
+	if state.Short {
 		out = append(out, fmt.Sprintf("the server of %s drops what is beyond %d tokens: give it a larger window",
 			state.Stable.Params.Model, state.Window))
 	}

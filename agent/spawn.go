@@ -90,10 +90,7 @@ func (c *caller) modelOf(s tools.Child) string {
 // failUnfinishedWork records, for a child whose work ended without a result, that the work has failed.
 func (c *caller) failUnfinishedWork() (failed bool, err error) {
 	owed := c.State.Owed()
-	if !c.State.Concludes() || c.awaits() {
-		return false, nil
-	}
-	if owed.Answer || len(owed.Calls) > 0 {
+	if !c.State.Concludes() || c.awaits() || owed.Answer || len(owed.Calls) > 0 {
 		return false, nil
 	}
 	why := cmp.Or(c.State.Paused, "the work ended without a result")

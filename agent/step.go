@@ -18,8 +18,9 @@ import (
 
 // step is one call to the model and everything that follows from it.
 func (a *Agent) step(ctx context.Context) error {
-	last := a.view.State.Steps == a.cfg.MaxSteps && len(a.view.State.Waiting) > 0 // of the turn
-	if a.view.State.Steps >= a.cfg.MaxSteps && !last {
+	steps := a.view.State.Steps
+	last := steps == a.cfg.MaxSteps && len(a.view.State.Waiting) > 0 // of the turn
+	if steps >= a.cfg.MaxSteps && !last {
 		return a.outOfSteps()
 	}
 	if !a.thinker.canRecord() {

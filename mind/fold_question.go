@@ -61,16 +61,15 @@ func (s *State) ran(id, status string) (Question, error) {
 	if !ok {
 		return Question{}, errors.New("the end of a call that did not run")
 	}
-	if status != OK {
+	if status != OK && status != NotStarted { // a plan gives again what has not
 		s.notSpawned(id)
 		s.fails(call, WorkFailed)
 	}
-	if call.step() != "" {
-		return call, nil
-	}
-	s.Owes = true
-	if s.joinedTo(call.Room) {
-		s.Waiting = with(s.Waiting, call.Room)
+	if call.step() == "" {
+		s.Owes = true
+		if s.joinedTo(call.Room) {
+			s.Waiting = with(s.Waiting, call.Room)
+		}
 	}
 	return call, nil
 }

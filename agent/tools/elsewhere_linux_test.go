@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
@@ -57,13 +58,59 @@ func overSSH(t *testing.T) []string {
 		"-o", "StrictHostKeyChecking=no", "-o", "LogLevel=ERROR", "-o", "IdentitiesOnly=yes", "127.0.0.1"}
 }
 
+// inPodman starts a container of busybox, where podman can run one, and returns the command that leads there. It shows the
+// directory of temporary files.
+func inPodman(t *testing.T) []string {
+	t.Helper()
+	shell, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Skip("needs busybox-static and podman")
+	}
+	root, name := t.TempDir(), "lethe-"+rand.Text()[:8]
+	for _, dir := range []string{"bin", "tmp", "proc", "dev", "etc", "sys"} {
+		lethetest.Must(t, os.Mkdir(filepath.Join(root, dir), 0o755))
+	}
+	program, err := os.ReadFile(shell)
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.WriteFile(filepath.Join(root, "bin/busybox"), program, 0o755))
+	var said []byte
+	for _, options := range []string{"--rm", "--rm --ulimit nofile=1024:1024 --ulimit nproc=1000:1000"} { // not every host lets it raise limits
+		for _, runtime := range []string{"crun", "runc"} {
+			run := strings.Fields("--runtime " + runtime + " run -d " + options + " --network none --name " + name)
+			run = append(run, "-v", os.TempDir()+":"+os.TempDir(), "--rootfs", root, "/bin/busybox", "sleep", "1000")
+			_ = exec.Command("podman", "rm", "-f", name).Run()
+			if said, err = exec.Command("podman", run...).CombinedOutput(); err == nil {
+				t.Cleanup(func() { _ = exec.Command("podman", "--runtime", runtime, "rm", "-f", "-t", "0", name).Run() })
+				through := []string{"podman", "--runtime", runtime, "exec", "-i", name, "/bin/busybox", "sh", "-c"}
+				install := append(through[:len(through):len(through)], "/bin/busybox --install -s /bin")
+				if said, err := exec.Command(install[0], install[1:]...).CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, said)
+				}
+				return through
+			}
+		}
+	}
+	t.Skipf("podman runs nothing here: %s", said)
+	return nil
+}
+
+func inBusybox(t *testing.T) []string {
+	if _, err := exec.LookPath("busybox"); err != nil {
+		t.Skip("needs busybox")
+	}
+	return []string{"busybox", "sh", "-c"}
+}
+
 // Commands, jobs and checks run elsewhere, in the same workspace, and nothing of them is left there when they are killed.
 func TestElsewhere(t *testing.T) {
 	for name, shell := range map[string]func(*testing.T) []string{
-		"sh": func(*testing.T) []string { return []string{"sh", "-c"} }, "ssh": overSSH,
+		"sh": func(*testing.T) []string { return []string{"sh", "-c"} }, "ssh": overSSH, "podman": inPodman,
+		"busybox": inBusybox,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			id := newIdentity(t, func(c *Config) { c.Shell = shell(t) })
+			lethetest.Must(t, sandbox.Try(id.Shell, id.work))
 			id.file("note", "it's here\n")
 			lethetest.Words(t, id.ok("BASH", "command", "cat note; x='a b'; echo \"$x\"; pwd; exit 0"), "it's here\na b\n"+id.work+"\n[exit 0]")
 			if r := id.do("BASH", "command", "exit 3"); !strings.Contains(string(r.Body), "[exit 3") {

@@ -220,6 +220,9 @@ func (e *Examiner) propose(plan Plan, gate string) {
 	}
 	text := fmt.Sprintf("May I go on with %s/%s? Its bounds: %s; %d began, %d are left for workers%s. Steps: %s",
 		Dir, plan.Name, plan.Bounds, e.State.Given[plan.Name], left, cost, strings.TrimPrefix(steps, "; "))
+	if _, err := os.Lstat(plan.paused(e.Home, e.State)); err == nil {
+		text = "A yes here does not end its pause, as /work confirm does. " + text
+	}
 	_, _ = e.ask(Step{Digest: gate}, mind.CutRunes(text, 1200))
 }
 

@@ -37,7 +37,7 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 	}
 	switch words[0] {
 	case "confirm":
-		if err = plan.leave(plan.Confirmation(home, s)); err == nil {
+		if err = plan.leave(plan.Confirmation(home, s), ""); err == nil {
 			err = plan.Mark(workspace, nil, false)
 		}
 		if err == nil { // last: until then nothing begins
@@ -48,35 +48,26 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 			err = plan.Mark(workspace, nil, true)
 		}
 	case "drop":
-		if err = plan.stop(home, s); err == nil {
-			err = plan.drop(workspace)
-		}
+		err = plan.drop(home, workspace, s)
 	default:
 		err = fmt.Errorf("%s a plan: say confirm, pause or drop", words[0])
 	}
 	return fmt.Sprintf("%s: %s.", plan.Name, words[0]), err
 }
 
-// stop stops the workers of the plan, as a person stops one in its room. It may be called again.
-func (p Plan) stop(home string, s *mind.State) error {
-	for _, call := range s.Approved {
-		if strings.HasPrefix(call.Exact, p.Name+"/") {
-			return fmt.Errorf("drop plan %s: a worker is about to begin: look again when its identity runs", p.Name)
-		}
+// drop holds the plan, then stops its workers, then moves it where none is read. It may be called again. Of a step that
+// the daemon gives meanwhile, Begins says no, or Settle stops the worker.
+func (p Plan) drop(home, workspace string, s *mind.State) error {
+	if err := p.leave(p.paused(home, s), dropped); err != nil {
+		return err
 	}
 	for _, child := range s.Working() {
 		if strings.HasPrefix(child.Step, p.Name+"/") {
-			line, _ := chat.Format(false, p.Signer(), time.Now(), "/stop") // it is not blank
-			if _, _, err := chat.Append(filepath.Join(home, "chats", child.Room+".md"), line); err != nil {
+			if err := p.stop(home, child); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
-}
-
-// drop moves the plan where none is read.
-func (p Plan) drop(workspace string) error {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return err
@@ -87,6 +78,33 @@ func (p Plan) drop(workspace string) error {
 		to += "+"
 	}
 	return durable.Move(root, path.Join(Dir, p.Name), to)
+}
+
+// stop stops a worker once, as a person does in its room. Before its brief stands there, it would not hear that.
+func (p Plan) stop(home string, child mind.Child) error {
+	room := filepath.Join(home, "chats", child.Room+".md")
+	if chat.SaidBy(room, p.Signer(), 0, -1) { // or there is no room
+		return nil
+	}
+	line, _ := chat.Format(false, p.Signer(), time.Now(), "/stop") // it is not blank
+	_, _, err := chat.Append(room, line)
+	return err
+}
+
+// Settle stops the workers of plans that people have dropped, and leaves the rooms of those that have ended.
+func Settle(home, subs string, s *mind.State) {
+	for _, child := range s.Children {
+		name, _, _ := strings.Cut(child.Step, "/")
+		plan := Plan{Name: name}
+		text, _ := os.ReadFile(plan.paused(home, s))
+		switch isDropped := strings.HasSuffix(string(text), dropped); {
+		case name == "", !isDropped:
+		case child.Open():
+			_ = plan.stop(home, child) // it is tried again
+		default:
+			_ = chat.Unsubscribe(subs, child.Room)
+		}
+	}
 }
 
 // Stands says how many steps have which mark.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zeebo/blake3"
 
+	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/mind"
 )
@@ -58,8 +59,15 @@ func (p Plan) Pass(s *mind.State, free int, now time.Time) (pass Pass) {
 	return pass
 }
 
-// Signer signs the lines about the plan.
-func (p Plan) Signer() string { return "work-" + strings.TrimSuffix(p.Name, ".md") }
+// Signer signs the lines about the plan, as no other plan's.
+func (p Plan) Signer() string {
+	name := "work-" + strings.TrimSuffix(p.Name, ".md")
+	if !chat.ValidRoom(name) {
+		sum := blake3.Sum256([]byte(p.Name))
+		name = "work-" + hex.EncodeToString(sum[:4])
+	}
+	return name
+}
 
 // reconcile makes the marks of given steps what the log says. ended are children of whose end the identity is to hear.
 func (p Plan) reconcile(s *mind.State, seen []string, pass *Pass) (working int, ended []mind.Child) {
@@ -86,6 +94,8 @@ func (p Plan) reconcile(s *mind.State, seen []string, pass *Pass) (working int, 
 			mark, ended = "?", append(ended, child)
 		case isGiven: // its check has passed, or the child's answer would not count
 			mark, done = "x", append(done, child)
+		case step.Worker != "" && mark == ">" && slices.Contains(s.Passed, step.work()): // an earlier text of the plan is back
+			mark = "x"
 		case step.Worker != "" && mark == ">": // of a plan that had another name: nobody knows what became of it
 			mark = "!"
 		}
@@ -113,6 +123,9 @@ func (s Step) id() string {
 	return s.Key + " " + hex.EncodeToString(sum[:4]) + " "
 }
 
+// work is what a child of the step has in mind.Child.Step.
+func (s Step) work() string { return s.id() + strings.Join(namesIn(s.files), " ") }
+
 // give finds the steps that can begin, and the first one that is the identity's own.
 func (p Plan) give(s *mind.State, places int, pass *Pass) (own Step) {
 	var busy []string
@@ -120,7 +133,7 @@ func (p Plan) give(s *mind.State, places int, pass *Pass) (own Step) {
 		busy = append(busy, strings.Fields(child.Step)...)
 	}
 	for _, step := range p.ready() {
-		files := append(strings.Fields(step.id())[1:], namesIn(step.files)...) // the same step of another plan meets it
+		files := strings.Fields(step.work())[1:] // the same step of another plan meets it
 		meets := slices.ContainsFunc(files, func(name string) bool {
 			return slices.ContainsFunc(busy, func(other string) bool { return in(name, other) || in(other, name) })
 		})
@@ -144,20 +157,20 @@ func in(file, other string) bool {
 
 // Ask is the call that gives a step to a worker.
 func (p Plan) Ask(step Step) mind.Ask {
-	files, number := strings.Join(namesIn(step.files), " "), step.Number()
+	number := step.Number()
 	soul := "Your work is step " + number + p.souls() + p.Goal
 	if step.Person+step.Judge != "" {
 		soul += "\nIt is done when: " + step.Rule
 	}
 	args := map[string]string{
 		"brief": strings.TrimSpace(strings.TrimPrefix(step.What, number)), "soul": soul, "check": step.Check,
-		"files": cmp.Or(files, os.DevNull), "model": strings.TrimPrefix(step.Worker, "yes"),
+		"files": cmp.Or(strings.Join(namesIn(step.files), " "), os.DevNull), "model": strings.TrimPrefix(step.Worker, "yes"),
 	}
 	if p.USD > 0 {
 		args["usd"] = fmt.Sprintf("%.4f", p.Price(1))
 	}
 	text, _ := json.Marshal(args) // cannot fail
-	return mind.Ask{Call: p.Signer(), Tool: "SPAWN", Args: string(text), Step: step.id() + files}
+	return mind.Ask{Call: p.Signer(), Tool: "SPAWN", Args: string(text), Step: step.work()}
 }
 
 // souls stands in the souls of its workers.
@@ -210,20 +223,31 @@ func (p Plan) paused(home string, s *mind.State) string {
 }
 
 // Pause holds the plan until a person confirms it. It is durable when Pause returns.
-func (p Plan) Pause(home string, s *mind.State) error { return p.leave(p.paused(home, s)) }
+func (p Plan) Pause(home string, s *mind.State) error { return p.leave(p.paused(home, s), "") }
+
+// dropped ends the file paused of a plan that a person has set aside.
+const dropped = " dropped\n"
 
 // leave makes a file in allowed/ that has the plan's name.
-func (p Plan) leave(file string) error {
+func (p Plan) leave(file, why string) error {
 	if err := durable.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	return durable.WriteFile(file, []byte(p.Name+"\n"), 0o600)
+	return durable.WriteFile(file, []byte(p.Name+cmp.Or(why, "\n")), 0o600)
 }
 
 // Waits reports whether nothing of the plan may begin before a person confirms it.
 func (p Plan) Waits(home string, s *mind.State) bool {
 	_, err := os.Lstat(p.paused(home, s))
 	return p.Held || err == nil || p.Unconfirmed(home, s)
+}
+
+// Begins reports whether a step that was given may begin: its plan is still there, and waits for nobody.
+func Begins(home, workspace string, s *mind.State, step string) bool {
+	plans, _ := Steps(workspace)
+	return slices.ContainsFunc(plans, func(p Plan) bool {
+		return strings.HasPrefix(step, p.Name+"/") && !p.Waits(home, s)
+	})
 }
 
 // Unconfirmed reports whether people have still to say yes to the plan as its Gate has it.

@@ -13,8 +13,8 @@ import (
 	"lethe/mind"
 )
 
-// What a person has paused stays so, although the identity takes the line out of its file, until a person confirms it. A
-// crash at any step of the two leaves it held, or the person is told that it is not.
+// What a person has paused, or dropped, stays so, although the identity takes the line out of its file, until a person
+// confirms it. A crash at any step leaves it held, or the person is told that it is not.
 func TestPauseHolds(t *testing.T) {
 	const text = "bounds: 2 steps, 1 USD, 1 workers\n- [ ] 1 say hello · worker: yes\n"
 	s, home, dir := &mind.State{}, "", ""
@@ -83,7 +83,34 @@ func TestPauseHolds(t *testing.T) {
 		}
 		steps++
 	}
-	if steps < 10 {
+	s.Children = []mind.Child{{Step: "p.md/1 word ", Room: "task-1", Work: mind.Work{Given: 1}}}
+	for step, died := 0, true; died; step++ {
+		begin()
+		name, room := filepath.Join(dir, "work/p.md"), filepath.Join(home, "chats/task-1.md")
+		lethetest.Write(t, room, "[AGENT:ada] say hello\n")
+		var err error
+		died, _, err = killed(step, "drop")
+		_, isThere := os.Stat(name)
+		if err == nil && isThere == nil {
+			t.Errorf("step %d: it is said to be dropped, and stays", step)
+		}
+		if isThere == nil {
+			lethetest.Must(t, obey("drop"))
+		}
+		said, err := os.ReadFile(room)
+		if err != nil || strings.Count(string(said), "/stop") != 1 {
+			t.Errorf("step %d: %v: %s", step, err, said)
+		}
+		lethetest.Write(t, name, text) // by the identity, or lethe files --restore
+		if !waits() {
+			t.Errorf("step %d: what a person has dropped goes on", step)
+		}
+		lethetest.Must(t, obey("confirm"))
+		if steps++; waits() {
+			t.Errorf("step %d: it is confirmed, and waits", step)
+		}
+	}
+	if steps < 20 {
 		t.Errorf("only %d steps were tried", steps)
 	}
 }
