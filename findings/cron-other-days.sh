@@ -2,7 +2,7 @@
 # node-cron 4.6.0, croner 11.0.1, gronx 1.20.4: one line of a crontab is three sets of days.
 #
 # Guess:    five fields mean what they mean to cron: "0 9 13 * 5" is each 13th and each Friday, as crontab(5) says of two fields of
-#           days; where one of them begins with * ("*/2") both have to fit.
+#           days; where one of them begins with * ("*/2") both have to fit, in cron of Debian and in cronie.
 # Behaviour: node-cron wants both to fit in any case: the job waits for a Friday the 13th, for months. croner, cron-parser and
 #           robfig/cron take "*/2" for a field like others: odd days and Mondays, not odd Mondays. gronx does both as cron does.
 # Remedy:   leave one of the two fields at *, and let the job look at the other; print the next runs of a line before it counts.
