@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,14 +81,18 @@ func Run(ctx context.Context, app *cli.App, options Options, sources []string) e
 	if err == nil && options.Weekly {
 		err = into.weekly(sources)
 	}
+	asked := 0
 	if err == nil && options.Summarise {
-		err = into.summarise(ctx, options.Yes)
+		asked, err = into.summarise(ctx, options.Yes)
 	}
 	if err != nil {
 		return err
 	}
 	return app.Show(run.findings, func(out io.Writer) {
 		run.report(out, true)
+		if options.Summarise {
+			fmt.Fprintf(out, "a model was asked for %d gists\n", asked)
+		}
 		fmt.Fprintf(out, "%s finds it: %s\n", into.id.Name, app.Lethe("recall %s WORDS", into.id.Name))
 		if len(sources) > 0 && !options.Weekly && into.but == 0 {
 			fmt.Fprintln(out, "others delete what they keep: --weekly goes on")
@@ -165,7 +170,10 @@ func (into *target) ask(ctx context.Context, run *reading, sources []adopt.Sourc
 	into.tell(sources, nil)
 	order := shelf.Order{Sources: sources, Since: into.since, But: into.but}
 	answer, err := into.order(ctx, order, func(wish home.Wish) error { return errors.Join(errStopped, wish.Drop(into.id)) })
-	run.findings = answer.Found
+	for _, found := range answer.Found {
+		isOwn := slices.ContainsFunc(sources, func(s adopt.Source) bool { return s.Own && s.Place == found.Store })
+		err = errors.Join(err, run.add(found, isOwn))
+	}
 	return err
 }
 
@@ -192,20 +200,20 @@ func (into *target) order(
 
 // summarise has the identity, or where it does not run this process, ask a model for gists of what was adopted, once the
 // price is agreed to.
-func (into *target) summarise(ctx context.Context, yes bool) error {
+func (into *target) summarise(ctx context.Context, yes bool) (asked int, err error) {
 	here := func(wish home.Wish) error {
 		return into.Opened(ctx, into.id, func(opened *host.Agent) error { return opened.Obey(ctx, wish) })
 	}
 	answer, err := into.order(ctx, shelf.Order{Price: true}, here)
 	price := answer.Price
 	if err != nil || price.Requests == 0 {
-		return err
+		return 0, err
 	}
 	if err := into.ConfirmPrice(price.Requests, price.Model, price.Tokens, "about", price.USD, yes); err != nil {
-		return err
+		return 0, err
 	}
 	_, err = into.order(ctx, shelf.Order{Gists: price.Originals}, here)
-	return err
+	return price.Requests, err
 }
 
 // watch adopts sources again and again until ctx ends, with a pause between, and shows each session that came.
@@ -305,17 +313,25 @@ func (r *reading) all(ctx context.Context, sources []adopt.Source) error {
 			}
 		}}
 		found, err := r.laid.From(ctx, source, options)
-		isEmpty := err == nil && found.Files+found.Unchanged == 0
-		switch {
-		case err != nil && source.Own && found.Taken == nil:
+		if err == nil {
+			err = r.add(found, source.Own)
+		} else if source.Own && found.Taken == nil {
 			r.Warn("%s: %s", agent.Title, cli.Plain(err))
-		case err != nil:
-			return err
-		case isEmpty && !source.Own:
-			return nothing(agent, "in "+source.Place)
-		case !isEmpty:
-			r.findings = append(r.findings, found)
+			continue
 		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a finding. One without files is an error where a person has named its place.
+func (r *reading) add(found shelf.Finding, isOwn bool) error {
+	if found.Files+found.Unchanged > 0 {
+		r.findings = append(r.findings, found)
+	} else if !isOwn {
+		return nothing(adopt.Find(found.Agent), "in "+found.Store)
 	}
 	return nil
 }
@@ -381,9 +397,9 @@ func (r *reading) report(out io.Writer, adopted bool) {
 		some(f.Away, "left", "that stay away: their session was erased here")
 		some(f.Early, "left", "that are older than --since")
 		some(f.Struck, struck, "secrets: "+strings.Join(f.Places, "; "))
-		line("merged", "%d records into the message before them", f.Merged)
-		line("doubled", "%d that stand elsewhere, in a fork's parent or an event", f.Doubled)
-		line("passed over", "%d records in which nobody speaks", f.Passed)
+		some(f.Merged, "merged", "records into the message before them")
+		some(f.Doubled, "doubled", "that stand elsewhere, in a fork's parent or an event")
+		some(f.Passed, "passed over", "records in which nobody speaks")
 		if len(f.Unknown) == 0 {
 			line("not understood", "nothing")
 		}
