@@ -44,7 +44,8 @@ func headOf(store fs.FS, name string) string {
 	_, began, _ := strings.Cut(text, `"timestamp":"`)
 	began, _, _ = strings.Cut(began, `"`)
 	isCopy := strings.Contains(text, `"requestSessionId"`) || strings.Contains(text, `"forkedFrom"`)
-	if isCopy || !strings.Contains(text, `"sessionId":"`+stem(name)+`"`) {
+	_, first, _ := strings.Cut(text, `"sessionId":"`) // an older fork begins with its parent's
+	if isCopy || !strings.HasPrefix(first, stem(name)) {
 		began += " forked"
 	}
 	return began

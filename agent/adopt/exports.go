@@ -81,14 +81,20 @@ func (s *Stream) gptTalk(c *gptConversation) {
 	}
 }
 
-// branch returns the messages from the root to the current node, or, where that is unknown, to the newest one.
+// branch returns the messages from the root to the current node, or, where that is unknown, to the newest leaf.
 func branch(c *gptConversation) (all []*gptMessage) {
 	at := c.CurrentNode
 	if c.Mapping[at] == nil {
 		at = ""
 		var newest moment
+		goesOn := map[string]bool{}
+		for _, node := range c.Mapping {
+			if node != nil {
+				goesOn[node.Parent] = true
+			}
+		}
 		for id, node := range c.Mapping {
-			if node == nil || node.Message == nil {
+			if node == nil || node.Message == nil || goesOn[id] {
 				continue
 			}
 			time := node.Message.CreateTime

@@ -190,6 +190,27 @@ func TestCodexForks(t *testing.T) {
 	}
 }
 
+// Older forks of Claude Code copied rows with their parent's sessionId. The parent comes first, by whatever name.
+func TestOlderForkOfClaudeCode(t *testing.T) {
+	row := func(session, uuid, text string) string {
+		return strings.Replace(claudeRow("user", uuid, "", `"`+text+`"`), "{", fmt.Sprintf(`{"sessionId":%q,`, session), 1)
+	}
+	parent, fork := "b0000000-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-000000000002"
+	copied := row(parent, "u1", "hello") + "\n" + row(parent, "u2", "go on") + "\n"
+	got, report := files(t, "claude-code", map[string]string{
+		"projects/-srv/" + parent + ".jsonl": copied + row(parent, "u3", "the main path"),
+		"projects/-srv/" + fork + ".jsonl":   copied + row(fork, "u4", "a side path"),
+	})
+	got.want(t, `
+		b0000000 person said: hello
+		b0000000 person said: go on
+		b0000000 person said: the main path
+		a0000000 person said: a side path`)
+	if report.Doubled != 2 {
+		t.Errorf("%d doubled", report.Doubled)
+	}
+}
+
 // A subagent's thread has the session's id too: the thread counts, and its prompts are its parent's.
 func TestCodexSideChains(t *testing.T) {
 	side := `,"session_id":"1","source":{"subagent":{"thread_spawn":{"parent_thread_id":"1"}}}`
@@ -365,12 +386,14 @@ func TestUnknownFormats(t *testing.T) {
 		"codex":       {rollout(1, "1"), codexMeta("1", `,"history_mode":"tree"`) + "\n" + codexSaid("user", "x"), "history_mode tree"},
 		"pi": {"sessions/a/b.jsonl", `{"type":"session","version":4,"id":"a"}` + "\n" +
 			`{"type":"message","message":{"role":"user","content":"x"}}`, "version 4"},
-		"chatgpt":    {"conversations.json", `[{"id":"a","messages":[]}]`, "without a mapping"},
-		"claude-ai":  {"conversations.json", `[{"uuid":"a","messages":[]}]`, "without chat_messages"},
-		"hermes":     {"h.jsonl", `{"role":"user","content":"x"}`, "no session with messages"},
-		"openclaw":   {"agents/main/sessions/a.jsonl", `{"type":"session","version":5,"id":"a"}`, "version 5"},
-		"gemini-cli": {"tmp/a/chats/b.jsonl", `{"speech":1}`, "no session of Gemini CLI"},
-		"qwen-code":  {"projects/a/chats/b.jsonl", `{"kind":"speech"}`, "role without a type"},
+		"chatgpt":     {"conversations.json", `[{"id":"a","messages":[]}]`, "without a mapping"},
+		"claude-ai":   {"conversations.json", `[{"uuid":"a","messages":[]}]`, "without chat_messages"},
+		"hermes":      {"h.jsonl", `{"role":"user","content":"x"}`, "no session with messages"},
+		"openclaw":    {"agents/main/sessions/a.jsonl", `{"type":"session","version":5,"id":"a"}`, "version 5"},
+		"gemini-cli":  {"tmp/a/chats/b.jsonl", `{"speech":1}`, "no session of Gemini CLI"},
+		"qwen-code":   {"projects/a/chats/b.jsonl", `{"kind":"speech"}`, "role without a type"},
+		"copilot-cli": {"session-state/a/events.jsonl", `{"kind":"speech","data":{"content":"x"}}`, "event without a type"},
+		"opencode":    {"storage/session/a/b.json", `{"key":"a"}`, "no session of opencode"},
 	} {
 		got, report := files(t, agent, map[string]string{test.name: test.text})
 		if all := strings.Join(unknown(report), "\n"); len(got.entries) > 0 || !strings.Contains(all, test.want) {
@@ -439,6 +462,14 @@ func TestChatGPT(t *testing.T) {
 	if got.sessions[0].Title != "Sum" || got.entries[0].At.UnixMilli() != 1772618400500 {
 		t.Errorf("%+v %v", got.sessions[0], got.entries[0].At)
 	}
+	lost := strings.Replace(export["conversations-000.json"], `"current_node":"a",`, `"current_node":null,`, 1)
+	old := strings.Index(lost, `"id":"old"`) // the other leaf is the newer one, or, without times, the last one
+	export["conversations-000.json"] = lost[:old] + strings.Replace(lost[old:], "1772618400.5", "null", 1)
+	got, _ = files(t, "chatgpt", export)
+	got.want(t, want)
+	export["conversations-000.json"] = strings.ReplaceAll(strings.ReplaceAll(lost, "1772618400.5", "null"), `"old"`, `"0"`)
+	got, _ = files(t, "chatgpt", export)
+	got.want(t, want)
 }
 
 // Claude.ai: blocks before their text, what attachments hold, projects and memories as memories of their own.
@@ -508,9 +539,10 @@ func TestOpenClaw(t *testing.T) {
 		"agents/main/agent/openclaw-agent.sqlite": "SQLite format 3",
 		"agents/main/sessions/s1.jsonl": strings.Join([]string{`{"type":"session","version":3,"id":"s1"}`,
 			message("e1", "user", "hello"), message("e9", "user", "lost by the migration")}, "\n"),
-		"agents/main/sessions/s3.jsonl.deleted.2026": `{"type":"session","id":"s3"}` + "\n" + message("e1", "user", "deleted"),
-		"agents/main/sessions/s1.checkpoint.1.jsonl": `{"type":"session","id":"s1"}` + "\n" + message("e8", "user", "a copy"),
-		"workspace/MEMORY.md":                        "Says hello.",
+		"agents/main/sessions/s3.jsonl.deleted.2026":         `{"type":"session","id":"s3"}` + "\n" + message("e1", "user", "deleted"),
+		"agents/main/session-sqlite-import-archive/s6.jsonl": `{"type":"session","id":"s6"}` + "\n" + message("e1", "user", "archived"),
+		"agents/main/sessions/s1.checkpoint.1.jsonl":         `{"type":"session","id":"s1"}` + "\n" + message("e8", "user", "a copy"),
+		"workspace/MEMORY.md":                                "Says hello.",
 	}
 	got, report := read(t, "openclaw", storeOf(texts), options)
 	got.want(t, `
@@ -518,10 +550,11 @@ func TestOpenClaw(t *testing.T) {
 		s1 assistant said: hi
 		s2 person said: hello
 		s5 person said: without a header
+		s6 person said: archived
 		s1 person said: lost by the migration
 		s3 person said: deleted
 		workspac assistant memory: Says hello.`)
-	if report.Sessions != 4 || len(unknown(report)) != 1 || !strings.HasPrefix(asked, "agents/main/agent/openclaw-agent.sqlite: select ") {
+	if report.Sessions != 5 || len(unknown(report)) != 1 || !strings.HasPrefix(asked, "agents/main/agent/openclaw-agent.sqlite: select ") {
 		t.Errorf("%d sessions, %s", report.Sessions, asked)
 	}
 	_, report = files(t, "openclaw", texts)
@@ -562,6 +595,9 @@ func TestHermes(t *testing.T) {
 	}
 	got, _ = read(t, "hermes", storeOf(map[string]string{"profiles/a/state.db": "x"}), adopt.Options{Rows: rows})
 	got.want(t, want)
+	side := strings.NewReplacer(`"source":"cli"`, `"source":"subagent"`).Replace(export)
+	got, _ = files(t, "hermes", map[string]string{"h.jsonl": side})
+	got.want(t, strings.ReplaceAll(want, "person", "assistant")) // its parent's
 }
 
 // Gemini CLI: the last version of a message counts, $set replaces the list, $rewindTo drops a message and what follows.
