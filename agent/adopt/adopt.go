@@ -4,8 +4,9 @@
 // and doubled, and names what was not understood. The package writes nothing, follows no link out of a store, and holds
 // at most a line (64 MB) or, where a format is a log of edits, a session of that size.
 //
-//	store, err := adopt.Open("/home/me/.claude")
-//	report, err := adopt.Read(ctx, adopt.Find("claude-code"), store, sink, adopt.Options{})
+//	var options adopt.Options
+//	store, err := adopt.Source{Place: "/home/me/.claude"}.Open(&options)
+//	report, err := adopt.Read(ctx, adopt.Find("claude-code"), store, sink, options)
 package adopt
 
 import (
@@ -209,7 +210,8 @@ func Read(ctx context.Context, agent *Agent, store fs.FS, sink Sink, options Opt
 			options.Progress(done, total)
 		}
 		done += piece.Size
-		out.begin(piece)
+		out.file, out.line, out.refused = piece.Path, 0, false
+		out.open(Session{})
 		early := out.report.Early
 		switch piece.kind {
 		case memory:
@@ -329,7 +331,7 @@ func (s *Stream) prompts(piece Piece) {
 	s.records(piece.Path, as(func(p *prompt) {
 		p.SessionID = cmp.Or(p.SessionID, p.ThreadID)
 		p.Text, p.line = cmp.Or(p.Display, p.Text), s.line
-		file, _ := s.past(p.SessionID)
+		file, _ := s.options.Past(p.SessionID)
 		switch {
 		case p.SessionID == "":
 			s.notUnderstood("prompt without a session")

@@ -157,8 +157,8 @@ func (f *claudeFile) place(row *claudeRow) {
 	if row.AgentID != "" && strings.HasSuffix(session.ID, row.AgentID) {
 		session.ID, session.Parent, session.Side = row.AgentID, row.SessionID, true
 	}
-	if row.RequestSessionID != "" && row.RequestSessionID != session.ID && session.Parent == "" {
-		session.Parent = row.RequestSessionID
+	if row.RequestSessionID != session.ID {
+		session.Parent = cmp.Or(session.Parent, row.RequestSessionID)
 	}
 }
 

@@ -183,7 +183,7 @@ func (f *codexFile) thread(meta *codexItem) {
 // from has the thread's root be the first one of the forks that led to another thread, or itself without another.
 func (f *codexFile) from(id string) {
 	for range 100 { // a circle ends
-		_, parent := f.past(id)
+		_, parent := f.options.Past(id)
 		if f.roots[id] != "" || parent == "" {
 			break
 		}

@@ -15,33 +15,8 @@ import (
 // A Store is a place of histories on this machine: a directory, a file of one, or a zip.
 type Store struct {
 	fs.FS
-	Only    string // the file of FS that was meant; "" for all
 	dir     string // of its files; "" for a zip
 	closers []io.Closer
-}
-
-// Open opens a directory, of which no link leads out, a zip, or another file.
-func Open(place string) (*Store, error) {
-	info, err := os.Stat(place)
-	if err != nil {
-		return nil, err
-	}
-	if strings.EqualFold(filepath.Ext(place), ".zip") {
-		archive, err := zip.OpenReader(place)
-		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", place, err)
-		}
-		return &Store{FS: archive, closers: []io.Closer{archive}}, nil
-	}
-	dir, only := place, ""
-	if !info.IsDir() {
-		dir, only = filepath.Split(place)
-	}
-	root, err := os.OpenRoot(filepath.Clean(dir))
-	if err != nil {
-		return nil, err
-	}
-	return &Store{FS: root.FS(), Only: only, closers: []io.Closer{root}, dir: dir}, nil
 }
 
 // A Source is a store of an agent, by its place.
@@ -82,13 +57,31 @@ func (s *Store) Close() (err error) {
 	return err
 }
 
-// Open opens the store, and has options read it.
+// Open opens a directory, of which no link leads out, a zip, or another file, and has options read it.
 func (s Source) Open(options *Options) (*Store, error) {
-	store, err := Open(s.Place)
+	info, err := os.Stat(s.Place)
 	if err != nil {
 		return nil, err
 	}
-	options.Only, options.Rows = store.Only, store.Rows
+	store := &Store{}
+	options.Rows = store.Rows
+	if strings.EqualFold(filepath.Ext(s.Place), ".zip") {
+		archive, err := zip.OpenReader(s.Place)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", s.Place, err)
+		}
+		store.FS, store.closers = archive, []io.Closer{archive}
+		return store, nil
+	}
+	store.dir = s.Place
+	if !info.IsDir() {
+		store.dir, options.Only = filepath.Split(s.Place)
+	}
+	root, err := os.OpenRoot(filepath.Clean(store.dir))
+	if err != nil {
+		return nil, err
+	}
+	store.FS, store.closers = root.FS(), []io.Closer{root}
 	if !s.Own {
 		return store, nil
 	}

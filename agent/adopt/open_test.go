@@ -46,7 +46,7 @@ func TestOpen(t *testing.T) {
 	if got := adopt.Find("codex").Places("/me", moved); !slices.Equal(got, []string{"/moved", "/me/.codex"}) {
 		t.Error(got)
 	}
-	if _, err := adopt.Open(filepath.Join(home, ".codex")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := (adopt.Source{Place: filepath.Join(home, ".codex")}).Open(&adopt.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ func TestRows(t *testing.T) {
 	bin := filepath.Join(dir, "bin")
 	lethetest.Write(t, filepath.Join(bin, sqlite), "#!/bin/sh\necho '{\"file\":\"'$1'\",\"query\":\"'$2'\"}'\necho broken >&2\nexit 1\n")
 	lethetest.Must(t, os.Chmod(filepath.Join(bin, sqlite), 0o700))
-	store, err := Open(dir)
+	store, err := Source{Place: dir}.Open(&Options{})
 	lethetest.Must(t, err)
 	defer store.Close()
 	t.Setenv("PATH", bin+":/bin:/usr/bin")

@@ -43,24 +43,14 @@ type Stream struct {
 }
 
 func newStream(ctx context.Context, store fs.FS, sink Sink, options Options) *Stream {
+	if options.Past == nil {
+		options.Past = func(string) (file, parent string) { return "", "" }
+	}
 	return &Stream{
 		ctx: ctx, store: store, sink: sink, options: options, hash: blake3.New(),
 		report: &Report{Unknown: []Unknown{}},
 		seen:   new(Keys), sessions: map[string]bool{}, roots: map[string]string{}, listed: map[string]bool{},
 	}
-}
-
-// past is Options.Past.
-func (s *Stream) past(session string) (file, parent string) {
-	if s.options.Past == nil {
-		return "", ""
-	}
-	return s.options.Past(session)
-}
-
-func (s *Stream) begin(piece Piece) {
-	s.file, s.line, s.refused = piece.Path, 0, false
-	s.open(Session{})
 }
 
 // stops reports whether nothing more of the piece is read.

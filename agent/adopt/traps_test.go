@@ -370,7 +370,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	store, err := adopt.Open(dir)
+	store, err := adopt.Source{Place: dir}.Open(&adopt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func Look(ctx context.Context, app *cli.App, options Options, sources []string) 
 	if err != nil {
 		return err
 	}
-	look := reading{App: app, since: since}
+	look := reading{App: app, since: since, findings: []shelf.Finding{}}
 	stores, err := look.sources(sources)
 	if err == nil {
 		err = look.all(ctx, stores)
@@ -74,9 +74,8 @@ func Run(ctx context.Context, app *cli.App, options Options, sources []string) e
 	if options.Watch > 0 {
 		return into.watch(ctx, options.Watch, sources)
 	}
-	run := &reading{App: app, findings: []shelf.Finding{}}
 	if len(sources) > 0 {
-		run, err = into.adopt(ctx, sources)
+		err = into.adopt(ctx, sources)
 	}
 	if err == nil && options.Weekly {
 		err = into.weekly(sources)
@@ -88,8 +87,8 @@ func Run(ctx context.Context, app *cli.App, options Options, sources []string) e
 	if err != nil {
 		return err
 	}
-	return app.Show(run.findings, func(out io.Writer) {
-		run.report(out, true)
+	return app.Show(into.findings, func(out io.Writer) {
+		into.report(out, true)
 		if options.Summarise {
 			fmt.Fprintf(out, "a model was asked for %d gists\n", asked)
 		}
@@ -102,16 +101,14 @@ func Run(ctx context.Context, app *cli.App, options Options, sources []string) e
 
 // target is the identity that adopts.
 type target struct {
-	*cli.App
+	reading
 	id    home.Identity
 	blobs *blobs.Store
-	since time.Time
-	but   int  // see Options
 	quiet bool // nobody is told again what will be uploaded
 }
 
 func find(app *cli.App, options Options) (into *target, err error) {
-	into = &target{App: app, but: options.But}
+	into = &target{reading: reading{App: app, but: options.But, findings: []shelf.Finding{}}}
 	if into.since, err = report.Moment("since", options.Since, time.Now()); err != nil {
 		return nil, err
 	}
@@ -123,32 +120,28 @@ func find(app *cli.App, options Options) (into *target, err error) {
 }
 
 // adopt adopts sources once: through the identity, if it runs.
-func (into *target) adopt(ctx context.Context, names []string) (run *reading, err error) {
-	run = &reading{App: into.App, since: into.since, but: into.but}
-	sources, err := run.sources(names)
+func (into *target) adopt(ctx context.Context, names []string) error {
+	into.findings = []shelf.Finding{}
+	sources, err := into.sources(names)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	held, err := journal.Hold(into.Home, into.id, into.blobs, into.LogTo(into.Err))
 	if errors.As(err, new(*home.RunningError)) {
-		if err = into.ask(ctx, run, sources); errors.Is(err, errStopped) {
+		if err = into.ask(ctx, sources); errors.Is(err, errStopped) {
 			return into.adopt(ctx, names)
 		}
-		return run, err
+		return err
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer held.Close()
-	if run.laid, err = shelf.Open(held); err != nil {
-		return nil, err
+	if into.laid, err = shelf.Open(held); err != nil {
+		return err
 	}
-	into.tell(sources, run.laid)
-	err = errors.Join(run.all(ctx, sources), run.laid.Close()) // what was taken before an error stays
-	if err != nil && ctx.Err() == nil {
-		return nil, err
-	}
-	return run, err
+	into.tell(sources, into.laid)
+	return errors.Join(into.all(ctx, sources), into.laid.Close()) // what was taken before an error stays
 }
 
 // tell says, where other hosts share the home, what will be uploaded for them.
@@ -166,13 +159,13 @@ func (into *target) tell(sources []adopt.Source, laid *shelf.Shelf) {
 var errStopped = errors.New("it has stopped")
 
 // ask has the identity, which runs, adopt sources.
-func (into *target) ask(ctx context.Context, run *reading, sources []adopt.Source) error {
+func (into *target) ask(ctx context.Context, sources []adopt.Source) error {
 	into.tell(sources, nil)
 	order := shelf.Order{Sources: sources, Since: into.since, But: into.but}
 	answer, err := into.order(ctx, order, func(wish home.Wish) error { return errors.Join(errStopped, wish.Drop(into.id)) })
 	for _, found := range answer.Found {
 		isOwn := slices.ContainsFunc(sources, func(s adopt.Source) bool { return s.Own && s.Place == found.Store })
-		err = errors.Join(err, run.add(found, isOwn))
+		err = errors.Join(err, into.add(found, isOwn))
 	}
 	return err
 }
@@ -219,7 +212,7 @@ func (into *target) summarise(ctx context.Context, yes bool) (asked int, err err
 // watch adopts sources again and again until ctx ends, with a pause between, and shows each session that came.
 func (into *target) watch(ctx context.Context, pause time.Duration, names []string) error {
 	for ctx.Err() == nil {
-		run, err := into.adopt(ctx, names)
+		err := into.adopt(ctx, names)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil && !into.quiet:
@@ -229,9 +222,7 @@ func (into *target) watch(ctx context.Context, pause time.Duration, names []stri
 		default:
 			into.quiet = true
 		}
-		if run != nil {
-			run.announce()
-		}
+		into.announce()
 		select {
 		case <-ctx.Done():
 		case <-time.After(max(pause, time.Second)):
@@ -303,7 +294,6 @@ func (r *reading) sources(names []string) (all []adopt.Source, err error) {
 
 // all reads sources. One where an agent keeps nothing is an error only where its place was named.
 func (r *reading) all(ctx context.Context, sources []adopt.Source) error {
-	r.findings = []shelf.Finding{}
 	bar := r.Progress()
 	for _, source := range sources {
 		agent := adopt.Find(source.Agent)
