@@ -271,9 +271,10 @@ func (a *Agent) find(store fs.FS, options Options) (all []Piece, size int64, err
 			return nil
 		}
 		piece := Piece{Path: name}
-		for rank, expression := range expressions {
+		for rank, expression := range slices.Backward(expressions) {
 			if expression.MatchString(name) {
 				piece.kind, piece.rank = kinds[2*rank], rank
+				break
 			}
 		}
 		info, err := entry.Info()

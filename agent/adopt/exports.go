@@ -103,7 +103,7 @@ func branch(c *gptConversation) (all []*gptMessage) {
 			}
 		}
 	}
-	for len(all) <= len(c.Mapping) { // a circle ends
+	for range c.Mapping { // a circle ends
 		node := c.Mapping[at]
 		if node == nil {
 			break

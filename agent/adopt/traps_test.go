@@ -472,6 +472,14 @@ func TestChatGPT(t *testing.T) {
 	got.want(t, want)
 }
 
+// A circle of nodes ends, also where nobody speaks in it.
+func TestCircleOfChatGPT(t *testing.T) {
+	got, _ := files(t, "chatgpt", map[string]string{"conversations.json": `[{"id":"a","current_node":"n","mapping":{` +
+		`"n":{"parent":"m"},"m":{"parent":"n","message":{"id":"1","author":{"role":"user"},` +
+		`"content":{"content_type":"text","parts":["x"]}}}}},{"id":"b","current_node":"n","mapping":{"n":{"parent":"n"}}}]`})
+	got.want(t, "a person said: x")
+}
+
 // Claude.ai: blocks before their text, what attachments hold, projects and memories as memories of their own.
 func TestClaudeAI(t *testing.T) {
 	got, report := files(t, "claude-ai", map[string]string{
