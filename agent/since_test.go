@@ -15,7 +15,10 @@ import (
 func TestFileChangedSince(t *testing.T) {
 	slow(t)
 	w := forgetful(t, 60_000,
-		on("colour of the hall", calls("READ_FILE", `{"path":"paint.md"}`, "READ_FILE", `{"path":"floor.md"}`)),
+		on("colour of the hall", calls("READ_FILE", `{"path":"paint.md"}`, "READ_FILE", `{"path":"floor.md"}`,
+			"WRITE_FILE", `{"path":"doors.md","content":"hall: oyster doors\nkey: ◆ brass\n"}`,
+			"WRITE_FILE", `{"path":"windows.md","content":"hall: oyster windows\n"}`,
+			"WRITE_FILE", `{"path":"windows.md/no","content":"hall: oyster nothing\n"}`)),
 		rehearsal.Step{Contains: "please search", Times: -1, Answer: calls("RECALL", `{"query":"colour hall oyster"}`)})
 	all := 0.0
 	w.conf.Forgetting.Target, w.conf.Forgetting.Mechanical, w.conf.Recall.HintTime = &all, true, time.Minute
@@ -39,7 +42,8 @@ func TestFileChangedSince(t *testing.T) {
 		t.Error(now)
 	}
 	lethetest.Write(t, file, "hall: light grey\n")
-	const mark = ", paint.md changed since) "
+	lethetest.Write(t, filepath.Join(filepath.Dir(file), "doors.md"), "hall: oyster doors\nkey: ◆ iron\n")
+	const mark = ", doors.md changed since, paint.md changed since) "
 	contains(t, found(), mark)
 	r.work(6)
 	r.compact()

@@ -22,8 +22,8 @@ func MarkChanged(ctx context.Context, set *tools.Set, store *blobs.Store, hits [
 	}
 }
 
-// changed is like ", plan/paint.md changed since". Of each file the last reading counts, if the identity has not
-// written the file behind it.
+// changed is like ", plan/paint.md changed since". Of each file the last reading or writing counts, if the identity has not
+// edited the file behind it.
 func changed(ctx context.Context, set *tools.Set, body string) string {
 	call, marks := mind.Call{}, map[string]string{}
 	for section := range text.Sections(body) {
@@ -33,9 +33,12 @@ func changed(ctx context.Context, set *tools.Set, body string) string {
 		}
 		path := call.Arg("path")
 		switch section.Tool {
-		case "WRITE_FILE", "EDIT_FILE":
+		case "EDIT_FILE":
 			delete(marks, path)
-		case "READ_FILE":
+		case "READ_FILE", "WRITE_FILE":
+			if !strings.Contains(section.Header(body), " result "+mind.OK) {
+				continue
+			}
 			marks[path] = ""
 			if !set.StillReads(ctx, blobs.Unescape(call.Args), section.Text(body)) {
 				marks[path] = ", " + blobs.Gist(path) + " changed since"

@@ -66,22 +66,30 @@ func (s *Set) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 	return r, err
 }
 
-// StillReads reports whether READ_FILE with these arguments would show the lines of a result again, and the same size.
-// It is true for what is outside of the workspace, and for a result without lines.
+// StillReads reports whether READ_FILE with these arguments would show the lines of a result again, and the same size; or
+// whether a file is as WRITE_FILE with these left it. It is true for what is outside of the workspace, and for a result
+// without lines.
 func (s *Set) StillReads(ctx context.Context, args, result string) bool {
-	var a readArgs
+	var a struct {
+		readArgs
+		Content string
+	}
 	_ = json.Unmarshal([]byte(args), &a)
 	p, err := s.resolve(a.Path)
 	_, isRef := refOf(a.Path)
 	head, lines, _ := strings.Cut(result, "\n")
 	_, size, tells := strings.Cut(head, " of ")
 	inWorkspace := err == nil && p.own == "" && !isRef && !strings.HasPrefix(a.Path, "rooms/")
+	if inWorkspace && a.Content != "" {
+		now, err := p.version()
+		return err == nil && (len(now.Text) > maxEdit || string(shape.Bytes([]byte(now.Text))) == a.Content)
+	}
 	if !inWorkspace || !tells {
 		return true
 	}
 	size, _, _ = strings.Cut(strings.TrimSuffix(size, "]"), ";")
 	lines, _, _ = strings.Cut(strings.TrimRight(lines, "\n"), "…[line ")
-	now, err := s.read(ctx, Call{}, a)
+	now, err := s.read(ctx, Call{}, a.readArgs)
 	head, shown, _ := strings.Cut(mind.Result(now.Body), "\n")
 	isSame := err == nil && strings.Contains(head, " of "+size) && strings.HasPrefix(shown, lines)
 	return isSame || ctx.Err() != nil
