@@ -665,7 +665,13 @@ func TestCanaries(t *testing.T) {
 			}
 		}
 	}
+	inSummaries := map[string]bool{} // rooms whose words stand in the past of a life, and so in each of its requests
 	for name, id := range lives {
+		for _, faded := range w.fold(id).Faded {
+			if strings.Contains(faded.Text, "canary-of-"+rooms[name]) {
+				inSummaries[rooms[name]] = true
+			}
+		}
 		for _, e := range w.life(id) {
 			for i := range e.Refs {
 				told(name, w.body(e, i))
@@ -679,6 +685,7 @@ func TestCanaries(t *testing.T) {
 	}
 	t.Logf("%d requests", len(w.requests()))
 	equal(t, "what passed", len(passed), may)
+	equal(t, "rooms in summaries", len(inSummaries), len(closed)+1) // dev, too
 }
 
 // A reviewer speaks only in those rooms of the identity that nobody reads who may not read what it says.
