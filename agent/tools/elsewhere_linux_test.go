@@ -129,10 +129,19 @@ func TestElsewhere(t *testing.T) {
 				t.Error(printed, why)
 			}
 			for n, end := range []string{"sleep 100", "exit 0"} { // it is killed; it ends
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-				defer cancel()
+				ctx, cancel := context.WithCancel(t.Context())
 				beat := filepath.Join(id.work, fmt.Sprint("beat", n))
-				id.doCtx(ctx, "BASH", "command", "setsid sh -c 'while :; do date >>"+beat+"; sleep .1; done' & sleep 1; "+end)
+				go func() {
+					for end != "exit 0" && ctx.Err() == nil {
+						time.Sleep(100 * time.Millisecond)
+						if _, err := os.Stat(beat); err == nil {
+							cancel()
+						}
+					}
+				}()
+				id.doCtx(ctx, "BASH", "command", "setsid sh -c 'while :; do date >>"+beat+"; sleep .1; done' & "+
+					"until [ -e "+beat+" ]; do sleep .1; done; "+end)
+				cancel()
 				time.Sleep(time.Second)
 				was, err := os.Stat(beat)
 				lethetest.Must(t, err)
