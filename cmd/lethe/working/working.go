@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +16,9 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/work"
 	"lethe/cmd/lethe/cli"
+	"lethe/internal/durable"
 	"lethe/internal/screen"
+	"lethe/mind"
 )
 
 // Plan is a plan as it is shown.
@@ -84,6 +87,7 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 	}
 	read, problem := work.Read(app.Settings.Workspace(id.Dir))
 	states, plans := map[string]string{" ": "open", "?": "asked", ">": "given", "!": "failed"}, []Plan{}
+	stands := behind(id, context.State)
 	for _, p := range read {
 		plan := Plan{Plan: p.Name, Goal: p.Goal, Steps: []Step{}, Bounds: p.Bounds}
 		plan.Waits = p.Waits(app.Home.Dir, context.State)
@@ -113,16 +117,35 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 				state = "unchecked"
 			}
 			plan.Steps = append(plan.Steps, Step{state, step.What, step.Rule})
+			stands = append(stands, strings.ToLower(p.Goal+" "+step.String()))
 		}
 		plans = append(plans, plan)
 	}
-	if err := app.Show(plans, func(out io.Writer) { write(out, id, plans) }); err != nil {
+	promises := work.Promises(context.State, stands)
+	shown := map[string]any{"plans": plans, "promises": promises}
+	if err := app.Show(shown, func(out io.Writer) { write(out, id, plans, promises) }); err != nil {
 		return err
 	}
 	return problem
 }
 
-func write(out io.Writer, id home.Identity, plans []Plan) {
+// behind returns what stands behind promises beside plans: the texts of triggers, jobs and questions.
+func behind(id home.Identity, s *mind.State) (texts []string) {
+	files, _ := filepath.Glob(filepath.Join(id.Dir, "triggers", "*.toml"))
+	for _, job := range s.Jobs {
+		files = append(files, filepath.Join(id.Dir, "jobs", fmt.Sprint(job.ID), "command"))
+	}
+	for _, file := range files {
+		text, _, _ := durable.ReadRegular(file, 1<<16) // without it less stands there
+		texts = append(texts, strings.ToLower(string(text)))
+	}
+	for _, question := range s.Questions {
+		texts = append(texts, strings.ToLower(question.Text))
+	}
+	return texts
+}
+
+func write(out io.Writer, id home.Identity, plans []Plan, promises []string) {
 	if len(plans) == 0 {
 		fmt.Fprintf(out, "%s has no plans: files %s/NAME.md of its workspace\n", id.Name, work.Dir)
 	}
@@ -148,5 +171,8 @@ func write(out io.Writer, id home.Identity, plans []Plan) {
 		if plan.Say != "" {
 			fmt.Fprintf(out, "  next, one turn: %s\n", screen.Sanitize(plan.Say))
 		}
+	}
+	for _, promise := range promises {
+		fmt.Fprintf(out, "by its words, no step, trigger, job or question stands behind: %s\n", screen.Sanitize(promise))
 	}
 }
