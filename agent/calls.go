@@ -361,13 +361,11 @@ func (c *caller) fit(ended *outcome) (weight int) {
 // finishPending records results for calls that were cut short. No call begins twice.
 func (c *caller) finishPending() error {
 	pending, begun, err := c.begun()
+	if begun {
+		err = c.Commit(pending.ends(c.State.Turn+1, c.cutShort(pending)))
+	}
 	if err != nil {
 		return err
-	}
-	if begun {
-		if err := c.Commit(pending.ends(c.State.Turn+1, c.cutShort(pending))); err != nil {
-			return err
-		}
 	}
 	return c.CancelCalls("the daemon stopped before this call's turn came. Call again if it is still needed.")
 }

@@ -107,26 +107,17 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	a.thinker.lookForSpace()
-	ran, err := a.caller.runApproved(ctx)
-	if err != nil {
-		return false, err
-	}
-	if ran {
-		return true, nil
+	if ran, err := a.caller.runApproved(ctx); ran || err != nil {
+		return ran, err
 	}
 	if err := a.forgetter.compactIfDue(ctx); err != nil {
 		return false, err
 	}
-	asks := a.view.State.Owed().Answer && !a.thinker.rests()
-	if asks && a.view.StopReason(ctx) == "" {
+	if asks := a.view.State.Owed().Answer && !a.thinker.rests(); asks && a.view.StopReason(ctx) == "" {
 		return true, a.step(ctx)
 	}
-	failed, err := a.caller.failUnfinishedWork()
-	if err != nil {
-		return false, err
-	}
-	if failed {
-		return true, nil
+	if failed, err := a.caller.failUnfinishedWork(); failed || err != nil {
+		return failed, err
 	}
 	return more, a.idle()
 }
@@ -140,6 +131,7 @@ func (a *Agent) takeIn() (more bool, err error) {
 		a.keeper.CheckFiles,    // what people edited
 		a.listener.FireDue,     // what wakes the identity by itself
 		a.outbox.PostOwed,      // what that has left to post
+		a.journal.ShipDue,      // what has waited long enough
 	); err != nil {
 		return false, err
 	}
@@ -163,8 +155,8 @@ func (a *Agent) obey(ctx context.Context) error {
 // rest returns a rest of the identity, or nil and when the clock may make something due.
 func (a *Agent) rest() (*home.Rest, time.Time) {
 	busy := a.view.Busy() || a.hasWork() || a.forgetter.requested || a.desk.Batches() != nil
-	return a.listener.Rest(busy, wake.Sooner(
-		a.listener.NextLook(), a.outbox.NextTry(), a.keeper.Due(), a.thinker.nextTry(), a.view.State.Until))
+	return a.listener.Rest(busy, wake.Sooner(a.listener.NextLook(), a.outbox.NextTry(), a.keeper.Due(),
+		a.thinker.nextTry(), a.view.State.Until, a.journal.Due()))
 }
 
 // wait blocks until something may be due. It asks no model. A person who says that a cause is mended ends a pause.
@@ -277,6 +269,9 @@ func (a *Agent) during(ctx context.Context, work func(ctx context.Context)) erro
 		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
 		}
 		stop, err := a.listener.PollCommands(true)
+		if err == nil {
+			err = a.journal.ShipDue()
+		}
 		if err != nil {
 			return err
 		}

@@ -44,8 +44,8 @@ type Tenure interface {
 	// Open stores what the log has more than the store: all of a life that was not shared before. It returns how often
 	// the life was handed over.
 	Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error)
-	// Ship makes what the log has more than the store durable there, with texts that it names. Nothing rests on a line
-	// before.
+	// Ship makes what the log has more than the store durable there, with texts that it names. Nothing outside rests on a
+	// line before.
 	Ship(ctx context.Context, texts []blobs.Hash) error
 	// Snapshot stores the workspace as it is now; the next Ship tells the other hosts.
 	Snapshot(ctx context.Context)

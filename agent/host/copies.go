@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -216,8 +217,15 @@ func (c *Copies) update(ctx context.Context, life *kept) (err error) {
 	if err := c.from.Sync(ctx); err != nil {
 		return err
 	}
+	state.Outbox = slices.DeleteFunc(state.Outbox, c.stands)
 	life.shown = shownOf(life.Identity, state, newest)
 	return nil
+}
+
+// stands reports whether a room has a post: its life may say so later.
+func (c *Copies) stands(p mind.Post) bool {
+	lines, _, _, _ := chat.Tail(c.from.Room(p.Room), 50)
+	return slices.ContainsFunc(lines, func(l chat.Line) bool { return strings.HasPrefix(p.Line, string(l.Raw)) })
 }
 
 // offline are the kinds of lines that are also written of an identity that does not run.

@@ -45,6 +45,7 @@ type Journal struct {
 
 	custody home.Tenure     // nil where no other host shares the home
 	put     []blobs.Hash    // texts that the store of the hosts may lack
+	due     time.Time       // when that store is to have the lines that wait; zero: none waits
 	until   context.Context // it is waited for that store until this ends
 }
 
@@ -215,18 +216,43 @@ func (j *Journal) append(events []prepared, sealed bool) error {
 	return nil
 }
 
-// lastWait bounds how long a process that ends waits for the store of the hosts.
-const lastWait = 1500 * time.Millisecond
+// mayWait is how long lines of a kind may be at this host alone, where no other line follows: nothing outside rests on
+// them. Who takes the life of a host that has died finds again what was heard, hinted and posted, and says of a call that
+// its effect is unknown.
+var mayWait = map[string]time.Duration{
+	"inbound": time.Minute, "hint": time.Minute, "posted": time.Minute, "result": 2 * time.Second,
+}
 
-// ship makes what was appended durable for the other hosts of the home.
+// ship makes what was appended durable for the other hosts of the home, unless it may wait.
 func (j *Journal) ship(events []prepared) error {
 	for _, line := range events {
+		if due := time.Now().Add(mayWait[line.Kind]); j.due.IsZero() || due.Before(j.due) {
+			j.due = due
+		}
 		for _, address := range line.All("hash") { // of a grant: a file that somebody has attached
 			if hash, err := blobs.ParseHash(address); err == nil && j.Store.Has(hash) {
 				j.put = append(j.put, hash)
 			}
 		}
 	}
+	return j.ShipDue()
+}
+
+// Due is when ShipDue is to be called at the latest; zero if no line waits.
+func (j *Journal) Due() time.Time { return j.due }
+
+// ShipDue makes lines that may wait no longer durable for the other hosts.
+func (j *Journal) ShipDue() error {
+	if isDue := !j.due.IsZero() && !time.Now().Before(j.due); isDue && j.err == nil {
+		j.shipAll()
+	}
+	return j.err
+}
+
+// lastWait bounds how long a process that ends waits for the store of the hosts.
+const lastWait = 1500 * time.Millisecond
+
+func (j *Journal) shipAll() {
 	ctx := j.until
 	if ctx.Err() != nil {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
@@ -234,9 +260,8 @@ func (j *Journal) ship(events []prepared) error {
 		ctx = last
 	}
 	if j.err = j.custody.Ship(ctx, j.put); j.err == nil {
-		j.put = nil
+		j.put, j.due = nil, time.Time{}
 	}
-	return j.err
 }
 
 // Until has Commit wait for a store of the hosts that is away until ctx ends.

@@ -102,6 +102,9 @@ func (j *Journal) open() (err error) {
 
 // Close releases the lock and the log.
 func (j *Journal) Close() error {
+	if !j.due.IsZero() && j.err == nil {
+		j.shipAll() // otherwise the next opening does it
+	}
 	if j.custody != nil {
 		j.custody.Close()
 	}

@@ -419,6 +419,8 @@ func TestWorkspaceIsNamed(t *testing.T) {
 		write("stored", "two")
 		write("new", "new")
 		call(j)
+		names("large", "left/", "link") // the result waits
+		lethetest.Must(t, j.Commit(note("three")))
 		names("large", "left/", "link", "new", "stored")
 	})
 	lethetest.Must(t, b.take(ada))

@@ -1,7 +1,7 @@
 // Package lives keeps lives as streams that several hosts of a home share: a life goes on at one host at a time.
 //
 // A life is a stream of segments (docs/share.md). The host that creates the next number holds it. It ships the log
-// after its own sync and before anything rests on it, so lines that the store lacks had no effect. A host that was
+// after its own sync and before anything outside rests on it, so lines that the store lacks had no effect. A host that was
 // asleep finds its next number taken, and cannot act from then on.
 //
 //	c, err := l.Hold(ctx, id, store)   // brings the log up to date; *home.ElsewhereError: another host has it

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
@@ -239,10 +241,11 @@ func TestFenced(t *testing.T) {
 }
 
 // Hosts take a life from each other and are cut short at any step, with answers lost: what one was told is done is in
-// the life, once and in that order, and at all hosts the log is the same.
+// the life, once and in that order, and at all hosts the log is the same. Lines that wait are done with the next one that
+// does not, or when their time has come.
 func TestTakenAtAnyStep(t *testing.T) {
 	for seed := range uint64(lethetest.Sample(6, 25, 1500)) {
-		takenAtAnyStep(t, rand.New(rand.NewPCG(seed, 3)))
+		synctest.Test(t, func(t *testing.T) { takenAtAnyStep(t, rand.New(rand.NewPCG(seed, 3))) })
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
@@ -257,9 +260,13 @@ func takenAtAnyStep(t *testing.T, rng *rand.Rand) {
 	lethetest.Must(t, err)
 	hosts[0].held(ada, func(*journal.Journal) {})
 	var one sync.Mutex // of what goes on beside, too
+	killed := false
 	store.Fault = func(op, stream string, n int) (bool, error) {
 		one.Lock()
 		defer one.Unlock()
+		if killed {
+			return false, share.ErrAway
+		}
 		if rng.IntN(12) == 0 {
 			return rng.IntN(2) == 0, share.ErrAway
 		}
@@ -268,9 +275,20 @@ func takenAtAnyStep(t *testing.T, rng *rand.Rand) {
 	open := make([]*journal.Journal, len(hosts))
 	var done []string
 	unsure := map[string]bool{}
+	waits := make([][]string, len(hosts)) // what may be at a host alone
 	for step := range 80 {
 		k := rng.IntN(len(hosts))
 		h := hosts[k]
+		ends := func(j *journal.Journal, kill bool) {
+			one.Lock()
+			killed = kill
+			one.Unlock()
+			j.Close()
+			for _, text := range waits[k] {
+				unsure[text] = true
+			}
+			open[k], waits[k], killed = nil, nil, false
+		}
 		left := rng.IntN(60)
 		if rng.IntN(3) == 0 {
 			durable.Fault = func(durable.Stage, string, string) error {
@@ -291,22 +309,30 @@ func takenAtAnyStep(t *testing.T, rng *rand.Rand) {
 				open[k] = nil
 			}
 		case rng.IntN(8) == 0:
-			j.Close()
-			open[k] = nil
+			ends(j, rng.IntN(2) == 0)
+		case rng.IntN(8) == 0:
+			time.Sleep(2 * time.Minute)
+			if err = j.ShipDue(); err != nil {
+				ends(j, true)
+			}
+			done, waits[k] = append(done, waits[k]...), nil
 		default:
 			text := fmt.Sprintf("note %d of %s", step, h.Host.ID)
 			record := journal.Told(event.Note{Why: "lost"}, text, text)
-			if rng.IntN(5) == 0 {
+			mayWait := rng.IntN(3) == 0
+			if mayWait {
+				record.Event = event.Hint{}
+			}
+			if !mayWait && rng.IntN(5) == 0 {
 				err = j.Epoch("count", nil, record)
 			} else {
 				err = j.Commit(record)
 			}
-			if err == nil {
-				done = append(done, text)
-			} else { // it died
-				unsure[text] = true
-				j.Close()
-				open[k] = nil
+			waits[k] = append(waits[k], text)
+			if err != nil {
+				ends(j, true)
+			} else if !mayWait {
+				done, waits[k] = append(done, waits[k]...), nil
 			}
 		}
 		if h.last != nil {
@@ -315,9 +341,12 @@ func takenAtAnyStep(t *testing.T, rng *rand.Rand) {
 		durable.Fault = nil
 	}
 	store.Fault = nil
-	for _, j := range open {
+	for k, j := range open {
 		if j != nil {
 			j.Close()
+			for _, text := range waits[k] {
+				unsure[text] = true
+			}
 		}
 	}
 	for _, h := range hosts {
