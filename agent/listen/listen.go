@@ -210,7 +210,11 @@ func (l *Listener) readRooms() (more, held bool, err error) {
 		}
 	}
 	for _, room := range rooms {
-		look, progress := l.lookInto(room), l.progress(room) // to read another one may have taken a while
+		if news > 1 { // to read another one may have taken a while
+			l.lookInto(room)
+		}
+		progress := l.progress(room)
+		look := progress.look
 		if progress.size == l.cursor(room).Offset && progress.read.Same(look) {
 			continue
 		}

@@ -22,7 +22,8 @@ type progress struct {
 	readAhead *chat.Cursor // how far it was read, if that is beyond the state's cursor
 	scanned   scanned      // how far it was searched for commands
 	read      durable.Look // how it looked when it was read to its end
-	size      int64        // its bytes at the last look
+	look      durable.Look // the last one
+	size      int64        // its bytes at that time
 	resumed   int64        // its bytes when it ended a pause
 	replaced  bool         // its file is another one, or was edited, and no event says so yet
 	old       chat.Mark    // the file's end when its replacement was noticed: commands before it may have been run
@@ -42,13 +43,12 @@ func (l *Listener) progress(room string) *progress {
 }
 
 // lookInto looks how a room looks; a missing one is empty.
-func (l *Listener) lookInto(room string) durable.Look {
-	now := durable.LookAt(l.Path(room))
-	l.progress(room).size = 0
+func (l *Listener) lookInto(room string) {
+	progress, now := l.progress(room), durable.LookAt(l.Path(room))
+	progress.look, progress.size = now, 0
 	if now.FileInfo != nil {
-		l.progress(room).size = now.Size()
+		progress.size = now.Size()
 	}
-	return now
 }
 
 // cursor is the place to read on in a room.

@@ -24,6 +24,7 @@ import (
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -54,6 +55,7 @@ type View struct {
 	Team   *children.Team // runs the identity's children; nil where nobody does
 	Screen *status.View   // where others see the identity
 	Wishes []home.Wish    // of people, as of the last look
+	wishes durable.Look   // their directory at that time
 
 	Door
 	Loop
@@ -219,7 +221,11 @@ func (v *View) StopReason(ctx context.Context) string {
 
 // ReadWishes looks at the wishes of people, and obeys any that waits for nothing. The watcher tells of later ones.
 func (v *View) ReadWishes() {
-	v.Wishes = home.Wishes(v.ID)
+	now := durable.LookAt(home.WishDir(v.ID))
+	if v.wishes.Same(now) {
+		return
+	}
+	v.wishes, v.Wishes = now, home.Wishes(v.ID)
 	for _, w := range v.Wishes {
 		if job, ok := w.Of(home.WishStopJob); ok {
 			_ = w.Drop(v.ID)

@@ -30,7 +30,6 @@ func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 	if v.Now.Before(p.again) {
 		return nil, p.again, nil
 	}
-	plans, _ := work.Steps(p.Tools.Workspace) // a check before an answer tells what cannot be read
 	was, dir := p.Dir, filepath.Join(p.Tools.Workspace, work.Dir)
 	if _, err := os.Lstat(dir); err != nil {
 		dir = ""
@@ -39,6 +38,10 @@ func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 	if was != p.Dir {
 		next = v.Now.Add(time.Second) // it is watched only now
 	}
+	if dir == "" {
+		return nil, next, nil
+	}
+	plans, _ := work.Steps(p.Tools.Workspace) // a check before an answer tells what cannot be read
 	for _, plan := range plans {
 		if strings.ContainsFunc(plan.Name, unicode.IsSpace) { // keys end at one
 			continue
