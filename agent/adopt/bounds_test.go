@@ -182,6 +182,16 @@ func TestDeepText(t *testing.T) {
 	}
 }
 
+// A text that is half of a JSON string within JSON is not understood, and the sessions behind it are read.
+func TestTornText(t *testing.T) {
+	got, report := read(t, "hermes", storeOf(map[string]string{
+		"h.jsonl": `{"id":"a","messages":[{"id":1,"role":"assistant","content":"x","tool_calls":"\"\\\""}]}` + "\n" +
+			`{"id":"b","messages":[{"id":2,"role":"user","content":"y"}]}`,
+	}), adopt.Options{})
+	got.want(t, "a assistant said: x\nb person said: y")
+	wantUnknown(t, report)
+}
+
 // A line that is nested too deep is a torn one: the faster reader of JSON, which bounds no depth, never sees it.
 func TestDeepLine(t *testing.T) {
 	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)

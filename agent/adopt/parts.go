@@ -186,8 +186,8 @@ func unescaped(raw []byte) (text []byte, ok bool) {
 	for {
 		before, behind, isEscaped := bytes.Cut(raw, []byte{'\\'})
 		text = append(text, before...)
-		if !isEscaped {
-			return text, utf8.Valid(text)
+		if len(behind) == 0 {
+			return text, !isEscaped && utf8.Valid(text)
 		}
 		letter := strings.IndexByte(`"\/bfnrt`, behind[0])
 		if letter < 0 {
