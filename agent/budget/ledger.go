@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sort"
 
 	"github.com/gofrs/flock"
 
@@ -276,8 +276,9 @@ func NewBook(limits Limits, today string, all map[string]Account) Book {
 			book.Day = next
 		}
 	}
-	byName := func(x, y string) int { return strings.Compare(all[x].Name, all[y].Name) }
-	for _, self := range slices.SortedStableFunc(maps.Keys(all), byName) {
+	selves := slices.Collect(maps.Keys(all))
+	sort.SliceStable(selves, func(i, j int) bool { return all[selves[i]].Name < all[selves[j]].Name })
+	for _, self := range selves {
 		a := all[self]
 		a.Spending = a.On(book.Day)
 		book.Accounts = append(book.Accounts, a)

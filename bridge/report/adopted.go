@@ -1,10 +1,10 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"time"
 
 	"lethe/agent/adopt"
@@ -50,7 +50,7 @@ func AdoptedBy(id home.Identity) (all []*Adopted, err error) {
 		of.draw(days[agent])
 		all = append(all, of)
 	}
-	slices.SortFunc(all, func(a, b *Adopted) int { return cmp.Compare(a.Title, b.Title) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Title < all[j].Title })
 	return all, id.Unread(err)
 }
 

@@ -79,22 +79,25 @@ func send[P, B, A any](method, path string, status int, does string, f func(s se
 // raw makes a route that writes its answer, of this media type, by itself.
 func raw[P, A any](method, path, does, media string,
 	f func(s server, w http.ResponseWriter, c call[P, none]) error) route {
-	made := route{method: method, path: path, does: does, media: media, status: http.StatusOK}
-	made.params, made.answer = reflect.TypeFor[P](), reflect.TypeFor[A]()
-	made.serve = func(s server, w http.ResponseWriter, r *http.Request) (err error) {
+	serve := func(s server, w http.ResponseWriter, r *http.Request) (err error) {
 		asked := call[P, none]{Request: r}
-		if err := parse(r, reflect.ValueOf(&asked.params).Elem()); err != nil {
-			return err
-		}
-		if strings.Contains(path, "{self}") {
-			asked.id, err = s.identity(r)
-		}
-		if err != nil {
+		if asked.id, err = s.asked(r, path, reflect.ValueOf(&asked.params).Elem()); err != nil {
 			return err
 		}
 		return f(s, w, asked)
 	}
-	return made
+	return route{
+		method: method, path: path, does: does, media: media, status: http.StatusOK,
+		params: reflect.TypeFor[P](), answer: reflect.TypeFor[A](), serve: serve,
+	}
+}
+
+// asked reads the parameters of a request, and returns the identity that its path names.
+func (s server) asked(r *http.Request, path string, params reflect.Value) (id home.Identity, err error) {
+	if err = parse(r, params); err == nil && strings.Contains(path, "{self}") {
+		id, err = s.identity(r)
+	}
+	return id, err
 }
 
 // param is a field of a struct of parameters.

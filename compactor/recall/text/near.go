@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -37,8 +38,9 @@ func Near(asked, lines string, others ...string) (near []string) {
 			near = append(near, word)
 		}
 	}
-	slices.SortFunc(near, func(a, b string) int {
-		return cmp.Or(cmp.Compare(likeness[b], likeness[a]), len(a)-len(b), strings.Compare(a, b))
+	sort.SliceStable(near, func(i, j int) bool {
+		a, b := near[i], near[j]
+		return cmp.Or(cmp.Compare(likeness[b], likeness[a]), len(a)-len(b), strings.Compare(a, b)) < 0
 	})
 	near = near[:min(len(near), mostNear)]
 	return slices.DeleteFunc(near, func(word string) bool { return likeness[word] < nearRange*likeness[near[0]] })
