@@ -59,36 +59,39 @@ func send[P, B, A any](method, path string, status int, does string, f func(s se
 	if body == reflect.TypeFor[none]() {
 		body = nil
 	}
-	made := raw[P, A](method, path, does, jsonMedia, func(s server, w http.ResponseWriter, c call[P, none]) error {
-		with := call[P, B]{Request: c.Request, id: c.id, params: c.params}
-		if body != nil {
-			if err := backend.Read(w, c.Request, &with.body); err != nil {
-				return err
-			}
+	serve := func(s server, w http.ResponseWriter, r *http.Request) (err error) {
+		c := call[P, B]{Request: r}
+		if c.id, err = s.asked(r, path, reflect.ValueOf(&c.params).Elem()); err == nil && body != nil {
+			err = backend.Read(w, r, &c.body)
 		}
-		a, err := f(s, with)
+		if err != nil {
+			return err
+		}
+		a, err := f(s, c)
 		if err == nil {
 			backend.WriteJSON(w, status, a)
 		}
 		return err
-	})
-	made.status, made.body, made.bodyMedia = status, body, jsonMedia
-	return made
+	}
+	return route{
+		method: method, path: path, does: does, status: status, params: reflect.TypeFor[P](),
+		body: body, bodyMedia: jsonMedia, answer: reflect.TypeFor[A](), media: jsonMedia, serve: serve,
+	}
 }
 
 // raw makes a route that writes its answer, of this media type, by itself.
 func raw[P, A any](method, path, does, media string,
 	f func(s server, w http.ResponseWriter, c call[P, none]) error) route {
 	serve := func(s server, w http.ResponseWriter, r *http.Request) (err error) {
-		asked := call[P, none]{Request: r}
-		if asked.id, err = s.asked(r, path, reflect.ValueOf(&asked.params).Elem()); err != nil {
+		c := call[P, none]{Request: r}
+		if c.id, err = s.asked(r, path, reflect.ValueOf(&c.params).Elem()); err != nil {
 			return err
 		}
-		return f(s, w, asked)
+		return f(s, w, c)
 	}
 	return route{
-		method: method, path: path, does: does, media: media, status: http.StatusOK,
-		params: reflect.TypeFor[P](), answer: reflect.TypeFor[A](), serve: serve,
+		method: method, path: path, does: does, status: http.StatusOK, params: reflect.TypeFor[P](),
+		answer: reflect.TypeFor[A](), media: media, serve: serve,
 	}
 }
 
