@@ -2,9 +2,11 @@ package working
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent/children"
 	"lethe/agent/home"
 	"lethe/agent/work"
 	"lethe/blobs"
@@ -26,6 +29,7 @@ type each struct {
 	check   string
 	workers int
 	usd     float64
+	panel   int
 }
 
 func eachCommand(app *cli.App) *cobra.Command {
@@ -43,6 +47,7 @@ func eachCommand(app *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&e.check, "check", "", "`COMMAND` that has to exit 0 with each answer as its input")
 	cmd.Flags().IntVar(&e.workers, "workers", 4, "`N` lines at once")
 	cmd.Flags().Float64Var(&e.usd, "usd", 0, "most that all may cost (default: what the budget allows)")
+	cmd.Flags().IntVar(&e.panel, "panel", 0, "`N` workers do each line, and one more chooses the best (at most 9)")
 	return cmd
 }
 
@@ -55,7 +60,9 @@ type result struct {
 
 // run prints the results when no line is left.
 func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file string) error {
-	name, dir := "each-"+strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), app.Settings.Workspace(id.Dir)
+	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	name, dir := "each-"+strings.Join(strings.Fields(base), "-"), app.Settings.Workspace(id.Dir)
+	e.panel = max(0, min(e.panel, 9))
 	made, err := e.plan(file, filepath.Join(dir, work.Dir, name+".md"))
 	if err != nil {
 		return err
@@ -85,8 +92,9 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 			app.Note("%s", now)
 			stood = now
 		}
-		if !slices.ContainsFunc(plans[i].Steps, func(s work.Step) bool { return s.Mark == " " || s.Mark == ">" }) {
-			return print(app, id, plans[i])
+		pass := plans[i].Pass(context.State, children.MaxAlive, time.Now())
+		if len(pass.Give)+len(pass.Marks)+len(context.State.Working()) == 0 { // what is left waits for what has failed
+			return print(app, id, plans[i], filepath.Join(dir, work.Dir, name))
 		}
 		select {
 		case <-ctx.Done():
@@ -97,31 +105,67 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 }
 
 // plan makes the plan of a list, unless it is there.
-func (e each) plan(list, path string) (made bool, err error) {
+func (e each) plan(list, file string) (made bool, err error) {
 	text, err := os.ReadFile(list)
-	if _, none := os.Lstat(path); err != nil || none == nil {
+	if _, none := os.Lstat(file); err != nil || none == nil {
+		return false, err
+	}
+	dir := filepath.Dir(file)
+	if e.panel > 0 {
+		dir = strings.TrimSuffix(file, ".md") // its results
+	}
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return false, err
 	}
 	steps, n := "", 0
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(strings.ReplaceAll(line, "·", "-")); line != "" {
-			n++
-			steps += fmt.Sprintf("- [ ] %d %s", n, line)
-			if e.check != "" {
-				steps += fmt.Sprintf(" · check: `%s`", e.check)
-			}
-			steps += " · worker: yes\n"
+		if line = strings.TrimSpace(strings.ReplaceAll(line, "·", "-")); line == "" {
+			continue
 		}
+		n++
+		number, check := fmt.Sprint(n), e.check
+		if e.panel > 0 {
+			members, choice, err := e.members(number, line, dir)
+			if err != nil {
+				return false, err
+			}
+			steps, line, check = steps+members, line+choice, fmt.Sprintf(`grep -qx "[1-%d]"`, e.panel)
+		}
+		steps += step(number, line, check)
 	}
-	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return false, err
-	}
-	head := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", list, n, e.usd, e.workers)
-	return true, durable.WriteFile(path, []byte(head+steps), 0o600)
+	head := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", list, n*(e.panel+1), e.usd, e.workers)
+	return true, durable.WriteFile(file, []byte(head+steps), 0o600)
 }
 
-// print prints what became of each step of a plan.
-func print(app *cli.App, id home.Identity, plan work.Plan) error {
+func step(number, what, check string) string {
+	if check != "" {
+		what += fmt.Sprintf(" · check: `%s`", check)
+	}
+	return fmt.Sprintf("- [ ] %s %s · worker: yes\n", number, what)
+}
+
+// members are the steps of a panel for a line: the check of each keeps its answer in a file of results. choice stands
+// behind the line in the step that chooses one.
+func (e each) members(n, what, results string) (steps, choice string, err error) {
+	var files, after []string
+	for m := range e.panel {
+		number := fmt.Sprintf("%s.%d", n, m+1)
+		file := path.Join(work.Dir, filepath.Base(results), number)
+		if err := durable.WriteFile(filepath.Join(results, number), nil, 0o600); err != nil { // BASH makes none
+			return "", "", err
+		}
+		keep := fmt.Sprintf(`a=$(cat); [ -z "$a" ] || printf "%%s\n" "$a" >%s; (%s) <%[1]s`, file, cmp.Or(e.check, "grep -q ."))
+		steps += step(number, what+" · files: "+file, keep)
+		files, after = append(files, file), append(after, number)
+	}
+	const ask = "%s%s. Answer with the number of the best alone, 1 to %d) · after %s"
+	return steps, fmt.Sprintf(ask, chooses, strings.Join(files, ", "), e.panel, strings.Join(after, ", ")), nil
+}
+
+const chooses = " (others have answered that; read "
+
+// print prints what became of each step of a plan, and of a panel what was chosen.
+func print(app *cli.App, id home.Identity, plan work.Plan, results string) error {
 	all, err := app.Home.List()
 	said := map[string]string{} // by the gist of the line
 	for _, one := range all {
@@ -130,9 +174,18 @@ func print(app *cli.App, id home.Identity, plan work.Plan) error {
 		}
 	}
 	for _, step := range plan.Steps {
-		_, line, _ := strings.Cut(step.What, " ")
+		number, line, _ := strings.Cut(step.What, " ")
+		if strings.Contains(number, ".") {
+			continue // one of a panel
+		}
 		state := map[string]string{"x": "done", "?": "asked", "!": "failed"}[step.Mark]
-		console.PrintLine(app.Out, result{line, state, said[blobs.Gist(line)]})
+		answer := said[blobs.Gist(line)]
+		best, _, err := durable.ReadRegular(filepath.Join(results, number+"."+answer), 1<<20)
+		if err == nil && len(answer) == 1 {
+			answer = strings.TrimSuffix(string(best), "\n")
+		}
+		line, _, _ = strings.Cut(line, chooses)
+		console.PrintLine(app.Out, result{line, state, answer})
 	}
 	return err
 }
