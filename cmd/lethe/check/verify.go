@@ -183,7 +183,7 @@ func (v *verifier) refers(line life.Event) {
 		v.f.line(line, texts)
 	}
 	for _, text := range texts {
-		if line.Kind != "fade" { // what one names is nothing without the epoch behind it
+		if line.Get("rel") == "" { // else it is older; what a fade names is nothing without the epoch behind it
 			v.newest, v.named[text.Hash] = text.Hash, true
 		}
 	}

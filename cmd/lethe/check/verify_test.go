@@ -20,6 +20,7 @@ import (
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 func (w *world) verify(id home.Identity, against *life.Checkpoint) check.Verdict {
@@ -184,6 +185,27 @@ func TestVerifyOverHomes(t *testing.T) {
 	w.epoch(bob, received)
 	if v := w.verify(bob, nil); v.Fault != nil || v.Signer != key.Public() {
 		t.Errorf("%+v", v)
+	}
+}
+
+// A gist that a model wrote of an original is no newer blob: nothing was altered while no seal stands behind its line.
+func TestVerifyRetold(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	original, line := mind.Ref{}, event.Adopted{Agent: "codex", Session: "s", File: "f", Entries: 1}
+	w.held(ada, func(held *journal.Journal) {
+		ref, err := held.Put(blobs.Meta{Gist: "talk", Parent: held.State.LastBlob}, []byte("◆ a1 note\nhello\n"))
+		w.must(err)
+		original = ref
+		w.must(held.Commit(journal.Record{Event: line, Stored: []mind.Ref{original}}))
+	})
+	w.epoch(ada)
+	line.Relevance = 5
+	w.held(ada, func(held *journal.Journal) {
+		w.must(held.Commit(journal.Record{Event: line, Stored: []mind.Ref{original}}))
+	})
+	if v := w.verify(ada, nil); v.Fault != nil {
+		t.Error(v.Fault)
 	}
 }
 
