@@ -62,7 +62,10 @@ func (p Plan) drop(home, workspace string, s *mind.State) error {
 		return err
 	}
 	for _, child := range s.Working() {
-		if strings.HasPrefix(child.Step, p.Name+"/") {
+		name, work, _ := strings.Cut(child.Step, "/")
+		_, err := os.Lstat(filepath.Join(workspace, Dir, name))
+		wasIts := err != nil && slices.ContainsFunc(p.Steps, func(s Step) bool { return s.work() == p.Name+"/"+work })
+		if name == p.Name || wasIts { // it had another name
 			if err := p.stop(home, child); err != nil {
 				return err
 			}
@@ -83,11 +86,12 @@ func (p Plan) drop(home, workspace string, s *mind.State) error {
 // stop stops a worker once, as a person does in its room. Before its brief stands there, it would not hear that.
 func (p Plan) stop(home string, child mind.Child) error {
 	room := filepath.Join(home, "chats", child.Room+".md")
-	if chat.SaidBy(room, p.Signer(), 0, -1) { // or there is no room
+	brief, err := os.Stat(room)
+	if err != nil || brief.Size() == 0 || chat.SaidBy(room, p.Signer(), 0, -1) {
 		return nil
 	}
 	line, _ := chat.Format(false, p.Signer(), time.Now(), "/stop") // it is not blank
-	_, _, err := chat.Append(room, line)
+	_, _, err = chat.Append(room, line)
 	return err
 }
 

@@ -114,3 +114,44 @@ func TestPauseHolds(t *testing.T) {
 		t.Errorf("only %d steps were tried", steps)
 	}
 }
+
+// A worker that has no brief yet would not hear that it is to stop: it is told behind its brief. One of a plan that had another
+// name is stopped with the plan, one of another plan with the same step is not.
+func TestDropStopsItsWorkers(t *testing.T) {
+	const text = "bounds: 2 steps, 1 USD, 1 workers\n- [ ] 1 say hello · worker: yes\n"
+	home := t.TempDir()
+	dir := filepath.Join(home, "workspace")
+	lethetest.Write(t, filepath.Join(dir, "work/old.md"), text)
+	given := read(t, dir)
+	step := given.Ask(given.Steps[0]).Step
+	s := &mind.State{}
+	s.Children = []mind.Child{
+		{Step: strings.Replace(step, "old.md", "new.md", 1), Room: "task-1", Work: mind.Work{Given: 1}},
+		{Step: step, Room: "task-2", Work: mind.Work{Given: 1}},
+		{Step: strings.Replace(step, "old.md", "twin.md", 1), Room: "task-3", Work: mind.Work{Given: 1}},
+	}
+	lethetest.Must(t, os.Rename(filepath.Join(dir, "work/old.md"), filepath.Join(dir, "work/new.md")))
+	lethetest.Write(t, filepath.Join(dir, "work/twin.md"), text)
+	stops := func(number string) int {
+		said, _ := os.ReadFile(filepath.Join(home, "chats/task-"+number+".md"))
+		return strings.Count(string(said), "/stop")
+	}
+	begin := func(number string) {
+		lethetest.Write(t, filepath.Join(home, "chats/task-"+number+".md"), "[AGENT:ada] say hello\n")
+	}
+	lethetest.Write(t, filepath.Join(home, "chats/task-1.md"), "")
+	begin("2")
+	begin("3")
+	_, err := work.Obey(home, dir, s, "drop", "new")
+	lethetest.Must(t, err)
+	if stops("1") != 0 || stops("2") != 1 || stops("3") != 0 {
+		t.Errorf("%d %d %d", stops("1"), stops("2"), stops("3"))
+	}
+	begin("1")
+	for range 2 {
+		work.Settle(home, home, s)
+	}
+	if stops("1") != 1 || stops("2") != 1 || stops("3") != 0 {
+		t.Errorf("%d %d %d", stops("1"), stops("2"), stops("3"))
+	}
+}
