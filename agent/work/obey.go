@@ -1,6 +1,7 @@
 package work
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -51,6 +52,9 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 		err = plan.drop(home, workspace, s)
 	default:
 		err = fmt.Errorf("%s a plan: say confirm, pause or drop", words[0])
+	}
+	if errors.Is(err, errChanged) { // the daemon marks steps, too; but a person confirms what they saw
+		return Obey(home, workspace, s, words[0], plan.Name, plan.Gate(s))
 	}
 	return fmt.Sprintf("%s: %s.", plan.Name, words[0]), err
 }

@@ -155,3 +155,31 @@ func TestDropStopsItsWorkers(t *testing.T) {
 		t.Errorf("%d %d %d", stops("1"), stops("2"), stops("3"))
 	}
 }
+
+// A plan that the daemon marks while a person confirms it is confirmed; one whose bounds change then is not.
+func TestConfirmedMeanwhile(t *testing.T) {
+	const text = "bounds: 2 steps, 1 USD, 1 workers\n- [ ] 1 say hello · worker: yes\n"
+	for change, want := range map[string]string{"[ ]>[?]": "", "1 USD>9 USD": "no longer as you saw it"} {
+		home := t.TempDir()
+		dir := filepath.Join(home, "workspace")
+		name := filepath.Join(dir, "work/p.md")
+		lethetest.Write(t, name, "held: lethe work confirm\n"+text)
+		from, to, _ := strings.Cut(change, ">")
+		changed := strings.Replace(text, from, to, 1)
+		durable.Fault = func(stage durable.Stage, op, path string) error {
+			if changed != "" && stage == durable.After && strings.Contains(path, "allowed") {
+				lethetest.Write(t, name, "held: lethe work confirm\n"+changed)
+				changed = ""
+			}
+			return nil
+		}
+		_, err := work.Obey(home, dir, &mind.State{}, "confirm", "p")
+		durable.Fault = nil
+		if changed != "" || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", change, err, want)
+		}
+		if waits := read(t, dir).Waits(home, &mind.State{}); waits != (want != "") {
+			t.Errorf("%s: it waits: %t", change, waits)
+		}
+	}
+}

@@ -306,6 +306,8 @@ func (p Plan) Mark(workspace string, marks map[int]string, hold bool) error {
 	return p.replace(workspace, text)
 }
 
+var errChanged = errors.New("it was changed meanwhile: look again")
+
 // replace changes the file. One that was changed since it was read, or is a link, stays as it is: that is an error.
 func (p Plan) replace(workspace string, text []byte) error {
 	root, err := os.OpenRoot(workspace)
@@ -332,7 +334,7 @@ func (p Plan) replace(workspace string, text []byte) error {
 	}
 	done, err := durable.SwapIn(dir, p.Name, text, info.Mode().Perm(), isAsRead)
 	if err == nil && !done {
-		err = errors.New("it was changed meanwhile")
+		err = errChanged
 	}
 	return err
 }
