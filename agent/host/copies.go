@@ -7,7 +7,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -190,7 +189,9 @@ func (c *Copies) keep(ctx context.Context, life *kept) {
 			isNew = true
 		case <-time.After(2 * alivePace):
 		}
-		if isNew || life.failed != nil {
+		// What is owed may stand in its room a minute before its life says so.
+		isOwed := life.shown.State == status.Idle && len(life.shown.Answering) > 0
+		if isNew || isOwed || life.failed != nil {
 			life.failed = c.update(ctx, life)
 		}
 		c.look(ctx, life)
@@ -225,7 +226,7 @@ func (c *Copies) update(ctx context.Context, life *kept) (err error) {
 // stands reports whether a room has a post: its life may say so later.
 func (c *Copies) stands(p mind.Post) bool {
 	lines, _, _, _ := chat.Tail(c.from.Room(p.Room), 50)
-	return slices.ContainsFunc(lines, func(l chat.Line) bool { return strings.HasPrefix(p.Line, string(l.Raw)) })
+	return slices.ContainsFunc(lines, func(l chat.Line) bool { return string(l.Raw)+"\n" == p.Line })
 }
 
 // offline are the kinds of lines that are also written of an identity that does not run.

@@ -240,8 +240,8 @@ func (i *Identity) ended(ctx context.Context) {
 const alivePace = 2 * time.Second
 
 // hearTime is the time in which an identity of another host that has nothing to do should hear a line: its host looks
-// for lines twice a minute or more often.
-const hearTime = 90 * time.Second
+// for lines twice a minute or more often, and may say a minute later that it has heard them.
+const hearTime = 150 * time.Second
 
 // untilStopped ends the wait for an identity that has stopped, or does not hear.
 func (a *Asked) untilStopped(ctx context.Context, end context.CancelCauseFunc) {
