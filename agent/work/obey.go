@@ -102,11 +102,16 @@ func (p Plan) stop(home string, child mind.Child) error {
 // Settle stops the workers of plans that people have dropped, and leaves the rooms of those that have ended.
 func Settle(home, subs string, s *mind.State) {
 	for _, child := range s.Children {
+		room := s.Rooms[child.Room]
+		isOver := !child.Open() && (room == nil || !room.Joined)
 		name, _, _ := strings.Cut(child.Step, "/")
+		if name == "" || isOver {
+			continue
+		}
 		plan := Plan{Name: name}
 		text, _ := os.ReadFile(plan.paused(home, s))
 		switch isDropped := strings.HasSuffix(string(text), dropped); {
-		case name == "", !isDropped:
+		case !isDropped:
 		case child.Open():
 			_ = plan.stop(home, child) // it is tried again
 		default:

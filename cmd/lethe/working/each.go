@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ import (
 	"lethe/chat"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
+	"lethe/cmd/lethe/exit"
 	"lethe/internal/durable"
 )
 
@@ -61,8 +63,16 @@ type result struct {
 // run prints the results when no line is left.
 func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file string) error {
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	name, dir := "each-"+strings.Join(strings.Fields(base), "-"), app.Settings.Workspace(id.Dir)
-	e.panel = max(0, min(e.panel, 9))
+	base = strings.Map(func(r rune) rune { // it stands in checks, too, which a shell reads
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._", r) {
+			return r
+		}
+		return '-'
+	}, base)
+	name, dir := "each-"+base, app.Settings.Workspace(id.Dir)
+	if e.panel < 0 || e.panel > 9 {
+		return exit.Usagef("--panel is %d; it is 1 to 9 workers for a line, or 0 for none", e.panel)
+	}
 	made, err := e.plan(file, filepath.Join(dir, work.Dir, name+".md"))
 	if err != nil {
 		return err
