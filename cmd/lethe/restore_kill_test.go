@@ -36,7 +36,7 @@ func stored(t *testing.T) (store, key string) {
 	opened, err := share.Open(url, 0)
 	lethetest.Must(t, err)
 	defer opened.Close()
-	keys, err := streams.LoadKeys(home, nil)
+	keys, err := streams.LoadKeys(home, nil, true)
 	lethetest.Must(t, err)
 	hosts, _ := filepath.Glob(filepath.Join(home, "share", "host-*"))
 	left := &streams.Streams{Store: opened, Keys: keys}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -49,12 +48,9 @@ func Check(ctx context.Context, place home.Home, conf Config, tell func(Audit)) 
 	a.Faults = []Fault{}
 	all := &streams.Streams{Only: true}
 	if !conf.Plain {
-		if _, err := os.Stat(streams.KeyFile(place.Dir)); err != nil {
-			return a.Audit, fmt.Errorf("check the store: %w: %w", streams.ErrKey, err)
-		}
-		keys, err := streams.LoadKeys(place.Dir, conf.To)
+		keys, err := streams.LoadKeys(place.Dir, conf.To, false)
 		if err != nil {
-			return a.Audit, err
+			return a.Audit, fmt.Errorf("check the store: %w", err)
 		}
 		all.Keys = keys
 	}

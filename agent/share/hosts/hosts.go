@@ -140,9 +140,10 @@ func (s *Cluster) connect() error {
 	}
 	all := &streams.Streams{}
 	if !s.conf.Plain {
-		if all.Keys, err = streams.LoadKeys(s.home.Dir, s.conf.To); err != nil {
+		if all.Keys, err = streams.LoadKeys(s.home.Dir, s.conf.To, true); err != nil {
 			return err
 		}
+		all.Keys.Tell = func(err error) { s.log.Warn("share.key has changed, and does not count", "error", err) }
 	}
 	all.Store, err = share.Open(s.conf.URL, 0)
 	if err != nil {

@@ -371,7 +371,7 @@ func TestLeaseOfAnotherKey(t *testing.T) {
 	lethetest.Must(t, a.say(t.Context(), time.Minute, false))
 	keys := a.streams.Keys
 	var err error
-	a.streams.Keys, err = streams.LoadKeys(lethetest.Dir(t), nil)
+	a.streams.Keys, err = streams.LoadKeys(lethetest.Dir(t), nil, true)
 	lethetest.Must(t, err)
 	a.leases.renewed = 0
 	if err := a.say(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {

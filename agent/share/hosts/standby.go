@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -90,12 +91,14 @@ func (p *standing) rest(self string, n int) {
 
 // lookAround looks for other hosts, and takes the lives of hosts that are gone, until ctx ends.
 func (s *Cluster) lookAround(ctx context.Context) {
-	seen := map[string]sighting{}
+	seen, told := map[string]sighting{}, ""
 	for {
 		next, err := s.look(ctx, seen)
-		if err != nil && ctx.Err() == nil {
+		trouble := fmt.Sprint(err)
+		if err != nil && ctx.Err() == nil && trouble != told {
 			s.log.Warn("looking for other hosts, and taking what silent ones had, failed", "error", err)
 		}
+		told = trouble
 		wait, began := max(time.Until(next), tick()/2), time.Now().Round(0)
 		if !pause(ctx, wait, s.leases.look) {
 			return

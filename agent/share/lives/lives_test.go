@@ -133,7 +133,7 @@ func note(text string) journal.Record {
 
 func testKeys(t testing.TB) *streams.Keys {
 	t.Helper()
-	k, err := streams.LoadKeys(lethetest.Dir(t), nil)
+	k, err := streams.LoadKeys(lethetest.Dir(t), nil, true)
 	lethetest.Must(t, err)
 	return k
 }

@@ -169,7 +169,7 @@ func TestAnotherStore(t *testing.T) {
 	a.echo(t, "dev", "two\n")
 	here := a.Streams
 	key := func() *streams.Keys {
-		keys, err := streams.LoadKeys(lethetest.Dir(t), nil)
+		keys, err := streams.LoadKeys(lethetest.Dir(t), nil, true)
 		lethetest.Must(t, err)
 		return keys
 	}

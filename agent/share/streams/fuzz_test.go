@@ -22,7 +22,7 @@ func FuzzFiles(f *testing.F) {
 	lethetest.FuzzReaders(f, home, lethetest.Reader{
 		Name: "share.key", File: "share.key", Seeds: []string{"AGE-SECRET-KEY-1\n", "# created: now\nAGE-SECRET-KEY-PQ-1\n"},
 		Read: func(testing.TB) error {
-			_, err := LoadKeys(home, nil)
+			_, err := LoadKeys(home, nil, true)
 			return err
 		},
 	}, lethetest.Reader{
@@ -84,7 +84,7 @@ func FuzzTexts(f *testing.F) {
 func FuzzOpened(f *testing.F) {
 	s := &Streams{Store: memstore.New()}
 	var err error
-	s.Keys, err = LoadKeys(f.TempDir(), nil)
+	s.Keys, err = LoadKeys(f.TempDir(), nil, true)
 	lethetest.Must(f, err)
 	sealed, err := s.Sealed("rooms", 1, []byte("one"))
 	lethetest.Must(f, err)

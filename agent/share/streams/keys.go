@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
 
 	"lethe/agent/share"
+	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 )
@@ -30,37 +32,108 @@ var ErrKey = errors.New("no key in share.key opens it: copy share.key from a hos
 // errPlain says that a text is stored in the other way.
 var errPlain = fmt.Errorf("%w; or share.plain is not as it was when the store was first used", ErrKey)
 
-// Keys seal and open texts.
+// errOther says that a text, which is not damaged, names other keys than those here.
+var errOther = fmt.Errorf("%w: it has another key", ErrKey)
+
+// Keys seal and open texts. The first key of a KeyFile seals, and each opens. A file that changes counts at the next
+// text, unless it lacks a key that it had: older texts need that.
 type Keys struct {
-	open []age.Identity
-	seal []age.Recipient
+	Tell func(error) // why a file that has changed does not count
+
+	path string // of the KeyFile, "" for keys of no file
+	more []age.Recipient
+
+	mu   sync.Mutex
+	size int64 // of the file when it was read
+	at   time.Time
+	pairs
 }
 
-// LoadKeys reads the key of a home, and makes it where it is missing. Texts are sealed for it and for more age
-// recipients.
-func LoadKeys(home string, more []string) (*Keys, error) {
-	text, _, err := durable.ReadRegular(KeyFile(home), 1<<16)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = makeKey(KeyFile(home))
+// pairs are keys at a moment.
+type pairs struct {
+	open  []age.Identity
+	seal  age.Recipient
+	names []string // of those that open
+}
+
+// named is a recipient whose texts name its key in a stanza: who lacks it sees that they are not damaged.
+type named struct{ age.Recipient }
+
+func (r named) name() string { return "lethe-" + blobs.Sum(fmt.Append(nil, r.Recipient)).String()[:8] }
+
+func (r named) WrapWithLabels(key []byte) (all []*age.Stanza, labels []string, err error) {
+	if labelled, is := r.Recipient.(age.RecipientWithLabels); is {
+		all, labels, err = labelled.WrapWithLabels(key)
+	} else {
+		all, err = r.Wrap(key)
 	}
-	var keys *Keys
+	return append(all, &age.Stanza{Type: r.name()}), labels, err
+}
+
+// LoadKeys reads the key of a home. Where it is missing it is made, or without makes the error is ErrKey. Texts are
+// sealed for it and for more age recipients.
+func LoadKeys(home string, more []string, makes bool) (*Keys, error) {
+	keys := &Keys{path: KeyFile(home)}
+	err := keys.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = ErrKey; makes {
+			err = errors.Join(addKey(home, true), keys.read())
+		}
+	}
+	if err != nil || len(more) == 0 {
+		return keys, err
+	}
+	others, err := age.ParseRecipients(strings.NewReader(strings.Join(more, "\n")))
+	for _, other := range others {
+		keys.more = append(keys.more, named{other})
+	}
 	if err == nil {
-		keys, err = ParseKeys(string(text))
+		_, err = keys.sealed(nil) // which fails for a post-quantum key beside an older one
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", KeyFile(home), err)
+		err = fmt.Errorf("share.to: %w", err)
 	}
-	if len(more) > 0 {
-		others, err := age.ParseRecipients(strings.NewReader(strings.Join(more, "\n")))
-		if err != nil {
-			return nil, fmt.Errorf("share.to: %w", err)
-		}
-		keys.seal = slices.Concat(keys.seal, others)
-		if _, err := keys.sealed(nil); err != nil { // as with a post-quantum key beside an older one
-			return nil, fmt.Errorf("share.to: %w", err)
+	return keys, err
+}
+
+// read reads the file if it has changed, and has it survive a power loss before something is sealed for it: who wrote it
+// may not have.
+func (keys *Keys) read() error {
+	fi, err := os.Stat(keys.path)
+	if err != nil || fi.Size() == keys.size && fi.ModTime().Equal(keys.at) {
+		return err
+	}
+	keys.size, keys.at = fi.Size(), fi.ModTime()
+	err = durable.Sync(keys.path)
+	var text []byte
+	if err == nil {
+		text, _, err = durable.ReadRegular(keys.path, 1<<16)
+	}
+	now := &Keys{}
+	if err == nil {
+		now, err = ParseKeys(string(text))
+	}
+	for _, name := range keys.names {
+		if err == nil && !slices.Contains(now.names, name) {
+			err = errors.New("it lacks a key that it had: put that line back below the first")
 		}
 	}
-	return keys, nil
+	if err != nil {
+		return fmt.Errorf("read %s: %w", keys.path, err)
+	}
+	keys.pairs = now.pairs
+	return nil
+}
+
+// now returns the keys. A file that is away changes nothing.
+func (keys *Keys) now() pairs {
+	keys.mu.Lock()
+	defer keys.mu.Unlock()
+	err := keys.read()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && keys.Tell != nil {
+		keys.Tell(err)
+	}
+	return keys.pairs
 }
 
 // Opens returns ErrKey if a text of a stream cannot be opened with the keys of a home. It makes no key.
@@ -71,51 +144,60 @@ func Opens(ctx context.Context, store share.Store, stream, home string, plain bo
 	}
 	all := &Streams{Store: store}
 	if !plain {
-		text, _, err := durable.ReadRegular(KeyFile(home), 1<<16)
-		if errors.Is(err, fs.ErrNotExist) {
-			return ErrKey
-		}
-		if err == nil {
-			all.Keys, err = ParseKeys(string(text))
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", KeyFile(home), err)
-		}
+		all.Keys, err = LoadKeys(home, nil, false)
 	}
-	_, err = all.Get(ctx, stream, newest)
+	if err == nil {
+		_, err = all.Get(ctx, stream, newest)
+	}
 	return err
 }
 
 // ParseKeys reads what a KeyFile holds.
 func ParseKeys(text string) (*Keys, error) {
 	own, err := age.ParseIdentities(strings.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	keys := &Keys{open: own}
+	keys := &Keys{pairs: pairs{open: own}}
 	for _, identity := range own {
+		var one named
 		switch own := identity.(type) {
 		case *age.X25519Identity:
-			keys.seal = append(keys.seal, own.Recipient())
-			secret.Add(own.String())
+			one.Recipient = own.Recipient()
 		case *age.HybridIdentity:
-			keys.seal = append(keys.seal, own.Recipient())
-			secret.Add(own.String())
+			one.Recipient = own.Recipient()
+		}
+		secret.Add(fmt.Sprint(identity))
+		keys.names = append(keys.names, one.name())
+		if keys.seal == nil {
+			keys.seal = one
 		}
 	}
-	return keys, nil
+	return keys, err
 }
 
-func makeKey(path string) ([]byte, error) {
-	own, err := age.GenerateX25519Identity()
+// NewKey puts a new key before those in the KeyFile of a home: it seals from then on.
+func NewKey(home string) error { return addKey(home, false) }
+
+// addKey puts a new key into the KeyFile of a home. The first one it puts into a file that is missing alone.
+func addKey(home string, first bool) error {
+	lock := durable.Lock(filepath.Join(home, "share", "key.lock"))
+	defer lock.Close()
+	err := durable.MkdirAll(filepath.Dir(lock.Path()), 0o700)
+	if err == nil {
+		err = lock.Lock()
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = durable.Create(path, []byte(own.String()+"\n"), 0o600)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // another process was faster
-		return nil, err
+	old, err := os.ReadFile(KeyFile(home))
+	if first && errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	} else if first || err != nil { // another process was faster
+		return err
 	}
-	return os.ReadFile(path)
+	own, err := age.GenerateX25519Identity()
+	if err == nil {
+		err = durable.WriteFile(KeyFile(home), fmt.Appendf(nil, "%s\n%s", own, old), 0o600)
+	}
+	return err
 }
 
 var (
@@ -135,7 +217,7 @@ func (keys *Keys) sealed(text []byte) ([]byte, error) {
 		return text, nil
 	}
 	var b bytes.Buffer
-	w, err := age.Encrypt(&b, keys.seal...)
+	w, err := age.Encrypt(&b, append([]age.Recipient{keys.now().seal}, keys.more...)...)
 	if err == nil {
 		_, err = w.Write(compressor().EncodeAll(text, nil))
 	}
@@ -153,9 +235,18 @@ func (keys *Keys) opened(data []byte) ([]byte, error) {
 	case keys == nil:
 		return data, nil
 	}
-	r, err := age.Decrypt(bytes.NewReader(data), keys.open...)
-	if errors.As(err, new(*age.NoIdentityMatchError)) {
-		return nil, ErrKey
+	now := keys.now()
+	r, err := age.Decrypt(bytes.NewReader(data), now.open...)
+	if none, is := errors.AsType[*age.NoIdentityMatchError](err); is {
+		err = ErrKey
+		for _, name := range none.StanzaTypes {
+			if slices.Contains(now.names, name) { // its header is damaged
+				return nil, none
+			}
+			if strings.HasPrefix(name, "lethe-") {
+				err = errOther
+			}
+		}
 	}
 	var text []byte
 	if err == nil {

@@ -63,7 +63,7 @@ func (s *Streams) shelf(ctx context.Context, stream string, atLeast int) (h shel
 	var packed pack
 	for k := h.last; k > 0 && h.to == 0; k-- { // newer ones cannot be read
 		packed, err = h.pack(ctx, k)
-		if err != nil && !passable(err) {
+		if err != nil && !Unreadable(err) {
 			return h, err
 		}
 		h.to = packed.To
@@ -92,7 +92,7 @@ func (h *shelf) pack(ctx context.Context, k int) (packed pack, err error) {
 func (h *shelf) readable(ctx context.Context, k int) (packed pack, err error) {
 	for ; k <= h.last; k++ {
 		packed, err = h.pack(ctx, k)
-		if err == nil || !passable(err) {
+		if err == nil || !Unreadable(err) {
 			break
 		}
 	}
@@ -108,7 +108,7 @@ func (h *shelf) scan(ctx context.Context, after int, f Visit) (int, error) {
 		}
 		var packed pack
 		packed, err = h.readable(ctx, before+1)
-		if passable(err) {
+		if Unreadable(err) {
 			err = nil
 			return true
 		}
@@ -123,7 +123,7 @@ func (h *shelf) scan(ctx context.Context, after int, f Visit) (int, error) {
 		if err == nil && p.To > h.newest {
 			err = fmt.Errorf("read pack %d of %s: %w", k, h.stream, ErrDamaged)
 		}
-		if passable(err) {
+		if Unreadable(err) {
 			lost = err
 			continue
 		}

@@ -89,6 +89,7 @@ func (s *Streams) Get(ctx context.Context, stream string, n int) ([]byte, error)
 			s.opens.Store(true)
 		case err == nil:
 			err = fmt.Errorf("%w: it is another text", ErrDamaged)
+		case errors.Is(err, errOther):
 		case s.opens.Load() || !errors.Is(err, ErrKey):
 			err = fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
@@ -117,29 +118,12 @@ func Unreadable(err error) bool {
 	return missing || damaged
 }
 
-// passable reports whether Each goes on behind a text. A text that no key opens may be damaged, if keys open others.
-func passable(err error) bool { return Unreadable(err) || errors.Is(err, ErrKey) }
-
 // Visit is called for a text, or with the error that it has instead.
 type Visit func(n int, text []byte, err error) error
 
 // Each calls f for each text of a stream behind a place, in order, and returns the place of the last one. A text that is
 // Unreadable comes with its error.
 func (s *Streams) Each(ctx context.Context, stream string, from At, f Visit) (At, error) {
-	var locked error
-	at, err := s.each(ctx, stream, from, func(n int, text []byte, err error) error {
-		if errors.Is(err, ErrKey) {
-			locked = err
-		}
-		return f(n, text, err)
-	})
-	if err == nil && !s.opens.Load() {
-		err = locked
-	}
-	return at, err
-}
-
-func (s *Streams) each(ctx context.Context, stream string, from At, f Visit) (At, error) {
 	newest, err := s.newestBehind(ctx, stream, from)
 	if err != nil || newest <= from.N {
 		return from, err
@@ -180,7 +164,7 @@ func (s *Streams) ScanLately(ctx context.Context, stream string, from At, f Visi
 	}
 	isLess := !isThere || isGap // or it is in a pack
 	if err == nil && isLess {
-		return s.each(ctx, stream, from, f)
+		return s.Each(ctx, stream, from, f)
 	}
 	if err == nil {
 		err = s.still(ctx, stream, from.Gen)
@@ -259,14 +243,14 @@ func (s *Streams) scanOn(ctx context.Context, stream string, from At, newest int
 		text, err := s.Get(ctx, stream, n)
 		if share.IsMissing(err) && !looked { // it was packed meanwhile
 			if h, herr := s.shelf(ctx, stream, from.Gen); herr == nil && h.to >= n {
-				return s.each(ctx, stream, from, f)
+				return s.Each(ctx, stream, from, f)
 			}
 			looked = true
 		}
 		if share.IsMissing(err) {
 			err = fmt.Errorf("read text %d of %s: %w: it is missing", n, stream, ErrDamaged)
 		}
-		if err != nil && !passable(err) {
+		if err != nil && !Unreadable(err) {
 			return from, err
 		}
 		if err = f(n, text, err); err != nil {

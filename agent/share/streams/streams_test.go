@@ -24,7 +24,7 @@ var errCut = errors.New("cut")
 
 func newStreams(t *testing.T, more ...string) (*Streams, *memstore.Store) {
 	t.Helper()
-	keys, err := LoadKeys(lethetest.Dir(t), more)
+	keys, err := LoadKeys(lethetest.Dir(t), more, true)
 	lethetest.Must(t, err)
 	store := memstore.New()
 	return &Streams{Store: store, Keys: keys}, store
@@ -115,7 +115,7 @@ func TestRecipientReadsAll(t *testing.T) {
 func TestRecipientsThatDoNotGoTogether(t *testing.T) {
 	pq, err := age.GenerateHybridIdentity()
 	lethetest.Must(t, err)
-	_, err = LoadKeys(lethetest.Dir(t), []string{pq.Recipient().String()})
+	_, err = LoadKeys(lethetest.Dir(t), []string{pq.Recipient().String()}, true)
 	if err == nil || !strings.Contains(err.Error(), "share.to") {
 		t.Errorf("got %v", err)
 	}
@@ -126,7 +126,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	made := make(chan *Keys)
 	for range 8 {
 		go func() { // ends with its key
-			k, err := LoadKeys(dir, nil)
+			k, err := LoadKeys(dir, nil, true)
 			if err != nil {
 				t.Error(err)
 			}

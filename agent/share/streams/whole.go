@@ -77,7 +77,7 @@ func (s *Streams) PutMissing(
 			text, err = s.Large(ctx, stream, hash)
 			isThere = err == nil && blobs.Sum(text) == hash
 		}
-		if err != nil && !passable(err) {
+		if err != nil && !Unreadable(err) {
 			return stored, err
 		}
 		if isThere {

@@ -1,0 +1,58 @@
+package hosts
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent/share/streams"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/internal/test/lethetest"
+)
+
+// A host that has no new key yet says once what it cannot do and why, takes nothing, and loses nothing: with the key it has all that was
+// said meanwhile, others hear what was said at it, and it stands by again. Nobody starts anew.
+func TestKeyTurnsWhileHostsRun(t *testing.T) {
+	atPace(t, func(t *testing.T) {
+		a := first(t)
+		b := a.beside("b").standsBy()
+		var said lethetest.Log
+		b.log = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		a.boot("ada")
+		kill := a.serve()
+		defer b.serve()()
+		say := func(at *host, text string) {
+			_, _, err := chat.Append(chat.Path(at.home.Dir, "dev"), []byte("[USER:ann 2026-11-20T12:57:16Z] "+text+"\n"))
+			lethetest.Must(t, err)
+		}
+		time.Sleep(5 * time.Minute)
+		say(a, "one")
+		time.Sleep(5 * time.Minute)
+		lethetest.Must(t, streams.NewKey(a.home.Dir))
+		say(a, "two")
+		time.Sleep(5 * time.Minute)
+		say(b, "three")
+		time.Sleep(10 * time.Minute)
+		if b.hasRun("ada") {
+			t.Error("b has taken ada from a host that is there")
+		}
+		if lines := strings.Count(said.String(), "\n"); lines != 2 || !strings.Contains(said.String(), "copy share.key from a host") {
+			t.Errorf("b says in %d lines:\n%s", lines, said.String())
+		}
+		key, err := os.ReadFile(streams.KeyFile(a.home.Dir))
+		lethetest.Must(t, err)
+		lethetest.Must(t, durable.WriteFile(streams.KeyFile(b.home.Dir), key, 0o600))
+		time.Sleep(5 * time.Minute)
+		for _, at := range []*host{a, b} {
+			text := lethetest.Read(t, chat.Path(at.home.Dir, "dev"))
+			for _, word := range []string{"one", "two", "three"} {
+				lethetest.Equal(t, word, strings.Count(text, word), 1)
+			}
+		}
+		kill()
+		until(t, 45*time.Second, func() bool { return b.hasRun("ada") })
+	})
+}
