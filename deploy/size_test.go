@@ -36,8 +36,19 @@ func TestProgramIsSmall(t *testing.T) {
 // cost is what the initialisation of packages costs.
 type cost struct{ packages, bytes, allocs int }
 
-// initialised starts the program with these arguments, its name first.
-func initialised(t *testing.T, args ...string) (all cost) {
+// initialised is the least of three starts of the program with these arguments, its name first: on a busy machine the
+// runtime's own goroutines allocate meanwhile.
+func initialised(t *testing.T, args ...string) cost {
+	least := started(t, args...)
+	for range 2 {
+		if again := started(t, args...); again.allocs < least.allocs {
+			least = again
+		}
+	}
+	return least
+}
+
+func started(t *testing.T, args ...string) (all cost) {
 	var trace bytes.Buffer
 	cmd := exec.Cmd{Path: lethe, Args: args, Env: append(os.Environ(), "GODEBUG=inittrace=1"), Stderr: &trace}
 	_ = cmd.Run() // a helper that is started by hand fails
