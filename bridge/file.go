@@ -3,13 +3,12 @@ package bridge
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 	"lethe/internal/secret/shape"
 )
 
@@ -118,4 +117,4 @@ func NameRoom(text, tail string) string {
 	return strings.TrimLeft(name[:min(len(name), 40)]+"-"+tail, "-")
 }
 
-var notInRoom = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
+var notInRoom = pattern.Lazy(`[^a-z0-9]+`)

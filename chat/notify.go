@@ -1,9 +1,9 @@
 package chat
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // notifyPrefix begins the names of the rooms that hold notices for one person.
@@ -19,9 +19,7 @@ func Notified(room string) string { return strings.TrimPrefix(room, notifyPrefix
 // ForNotices reports whether a room holds notices for one person.
 func ForNotices(room string) bool { return strings.HasPrefix(room, notifyPrefix) }
 
-var noticeForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^\(([a-z0-9][a-z0-9_-]{0,63})\) (.*)$`)
-})
+var noticeForm = pattern.Lazy(`(?s)^\(([a-z0-9][a-z0-9_-]{0,63})\) (.*)$`)
 
 // Notice returns the text of a line of room for a room for notices. With room "", it
 // makes sure that the text does not look like a notice of a room.

@@ -2,10 +2,10 @@ package chat
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // Outcome is a child's line that ends the work which its parent gave it.
@@ -31,9 +31,7 @@ const TaskPrefix = "task-"
 // ForWork reports whether a child works in a room.
 func ForWork(room string) bool { return strings.HasPrefix(room, TaskPrefix) }
 
-var outcome = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^(result|failed) ([1-9][0-9]{0,8}): (.*)$`)
-})
+var outcome = pattern.Lazy(`(?s)^(result|failed) ([1-9][0-9]{0,8}): (.*)$`)
 
 // ParseOutcome reads the text of a line. It returns false for a text that is not an outcome.
 func ParseOutcome(text string) (Outcome, bool) {

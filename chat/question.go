@@ -2,13 +2,13 @@ package chat
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
+
+	"lethe/internal/pattern"
 )
 
 // Question is a question of an identity to people, in a line of a room. docs/rooms.md has the
@@ -28,17 +28,13 @@ type Question struct {
 const MaxOptions = 8
 
 var (
-	questionID    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^q[0-9a-f]{6}$`) })
-	questionBegin = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\? q[0-9a-f]{6}:`) })
-	refusal       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^no(?:[^\pL\pN'’-]|$)`) })
-	questionForm  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)^\? (q[0-9a-f]{6}):(.*?)((?:\n[1-8]\) [^\n]*)*)` +
-			`(?:\nfor: ([^\n]*))?(?:\nuntil: ([^\n]+))?$`)
-	})
+	questionID    = pattern.Lazy(`^q[0-9a-f]{6}$`)
+	questionBegin = pattern.Lazy(`^\? q[0-9a-f]{6}:`)
+	refusal       = pattern.Lazy(`(?i)^no(?:[^\pL\pN'’-]|$)`)
+	questionForm  = pattern.Lazy(`(?s)^\? (q[0-9a-f]{6}):(.*?)((?:\n[1-8]\) [^\n]*)*)` +
+		`(?:\nfor: ([^\n]*))?(?:\nuntil: ([^\n]+))?$`)
 
-	questionTail = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^(?:[1-8]\) |for: |until: )`)
-	}) // begins a line that is no text
+	questionTail = pattern.Lazy(`(?m)^(?:[1-8]\) |for: |until: )`) // begins a line that is no text
 )
 
 // ValidQuestionID reports whether id has the form of a question's id.

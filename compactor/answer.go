@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"lethe/blobs"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -80,9 +79,7 @@ func readSegments(text string) (out []entryRange, err error) {
 	return out, nil
 }
 
-var entryNumber = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\W*e?(\d{1,15})(?:[._]\d+)?\W*$`)
-})
+var entryNumber = pattern.Lazy(`^\W*e?(\d{1,15})(?:[._]\d+)?\W*$`)
 
 // entry reads the number of an entry: "e3", "e3.1" (a call of it), 3.
 func entry(raw json.RawMessage) (int, bool) {

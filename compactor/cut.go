@@ -3,12 +3,11 @@ package compactor
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"lethe/chat"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -117,9 +116,7 @@ func pack(pieces [][]unit, most int) (chunks [][]unit) {
 }
 
 // looked matches commands that only look.
-var looked = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?:tail|head|cat|ls|wc|df|du|ps|stat|date|uptime|grep)(?: [^;&|<>$`\n]*)?$")
-})
+var looked = pattern.Lazy("^(?:tail|head|cat|ls|wc|df|du|ps|stat|date|uptime|grep)(?: [^;&|<>$`\n]*)?$")
 
 // looks reports whether a reply has only looked at something.
 func (u unit) looks() bool {

@@ -2,15 +2,14 @@ package compactor
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -111,9 +110,7 @@ func (m speech) pin(words string) string {
 
 // quoting matches the last words of a sentence before what it may quote: up to its last colon or quotation mark, or the
 // sign of a quoted line. It begins with a whole word.
-var quoting = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^>|(^|[^!-~]).{0,60}(:(\s|$)|["“”„«»「])`)
-})
+var quoting = pattern.Lazy(`^>|(^|[^!-~]).{0,60}(:(\s|$)|["“”„«»「])`)
 
 // pin adds a pin, unless there are enough or one says the same, and perhaps more.
 func (f *Fade) pin(saying said) {

@@ -1,15 +1,14 @@
 package compactor
 
 import (
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -92,16 +91,12 @@ func sentences(text string) (all []string) {
 }
 
 // sentence matches a sentence or a line.
-var sentence = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s).+?(?:[.!?]["”’)]*(?:\s+|$)|[。！？\n]\s*|$)`)
-})
+var sentence = pattern.Lazy(`(?s).+?(?:[.!?]["”’)]*(?:\s+|$)|[。！？\n]\s*|$)`)
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // rule matches a sentence with which a person asks for something to be kept. A summariser finds others, too.
-var rule = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(@\S+ )?(please )?(always|never|remember|from now on|(new )?rules?)\b.*[^?]$`)
-})
+var rule = pattern.Lazy(`(?i)^(@\S+ )?(please )?(always|never|remember|from now on|(new )?rules?)\b.*[^?]$`)
 
 // rule reports whether a person states a rule.
 func (s said) rule() bool { return s.who != self && rule().MatchString(s.text) }

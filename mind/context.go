@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"lethe/blobs"
+	"lethe/internal/pattern"
 	"lethe/life/event"
 )
 
@@ -87,7 +86,7 @@ func pinsText(pins []Pin) string {
 	return text
 }
 
-var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-*]? ?`) })
+var listMark = pattern.Lazy(`^[-*]? ?`)
 
 // PinnedByPerson is the weight of a pin that a person wrote. All other pins weigh less.
 const PinnedByPerson = 100
@@ -310,10 +309,8 @@ func (l Listing) String() string {
 	return fmt.Sprintf("hash=%s gist=%s (%s%s%s)", l.Ref.Hash, gist, from, at, l.Overtaken)
 }
 
-var listingLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) ` +
-		`\((?:e(\d+)\.\.e(\d+)|from ([^ ,()]+))(?:, ([-0-9: ]+))?((?:, overtaken by e\d.*)?)\)$`)
-})
+var listingLine = pattern.Lazy(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) ` +
+	`\((?:e(\d+)\.\.e(\d+)|from ([^ ,()]+))(?:, ([-0-9: ]+))?((?:, overtaken by e\d.*)?)\)$`)
 
 // ReadCard returns the ranges that the body of a card lists, oldest first. They
 // are ranges of entries, or cards again.

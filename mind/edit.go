@@ -1,12 +1,11 @@
 package mind
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"lethe/blobs"
+	"lethe/internal/pattern"
 )
 
 // Compare returns the differences between an edited context.md and the context from
@@ -47,7 +46,7 @@ func clean(text string) string {
 // editors take away.
 func same(a, b string) bool { return a == b || trimLines(a) == trimLines(b) }
 
-var lineEnds = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)[ \t\r]+$`) })
+var lineEnds = pattern.Lazy(`(?m)[ \t\r]+$`)
 
 func trimLines(s string) string {
 	return strings.TrimRight(lineEnds().ReplaceAllString(s, ""), "\n")

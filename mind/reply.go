@@ -6,11 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"lethe/blobs"
+	"lethe/internal/pattern"
 )
 
 // Answer is the answer of a model, which is recorded as one blob.
@@ -187,7 +186,7 @@ func RepairCall(name, args string) AnswerCall {
 // InvalidArgs is the one argument of a call whose own arguments were not JSON.
 const InvalidArgs = "invalid_arguments"
 
-var unsafeInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]`) })
+var unsafeInName = pattern.Lazy(`[^A-Za-z0-9_-]`)
 
 func safeName(s string) string {
 	s = cmp.Or(unsafeInName().ReplaceAllString(s, "_"), "unnamed")

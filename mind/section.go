@@ -1,12 +1,11 @@
 package mind
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"lethe/blobs"
+	"lethe/internal/pattern"
 )
 
 // section is one part of context.md: a line that begins with ◆, and the text
@@ -57,7 +56,7 @@ func joinReply(reasoning, text string) string {
 	return strings.TrimRight(reasonOpen+"\n"+reasoning+"\n"+reasonClose+"\n"+text, "\n")
 }
 
-var closeLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^</reasoning>[ \t]*$\n?`) })
+var closeLine = pattern.Lazy(`(?m)^</reasoning>[ \t]*$\n?`)
 
 // splitReply undoes joinReply. If a person broke the tags, it returns all of body
 // as text.
@@ -146,10 +145,8 @@ type subject struct {
 	n, k int // the number of the entry, or the first of a range, and of the call; or 0
 }
 
-var headPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^◆\s+(context|system|past|adopted|pins|memory|life|end` +
-		`|e(\d+)(?:\.\.e\d+|\.(\d+)\s+(?:call|result))?)(?:[:\s]|$)`)
-})
+var headPattern = pattern.Lazy(`^◆\s+(context|system|past|adopted|pins|memory|life|end` +
+	`|e(\d+)(?:\.\.e\d+|\.(\d+)\s+(?:call|result))?)(?:[:\s]|$)`)
 
 func (sec section) about() (sub subject) {
 	match := headPattern().FindStringSubmatch(sec.head)

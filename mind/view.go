@@ -2,10 +2,10 @@ package mind
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // View renders the context as text, for people and editors. Its first line names
@@ -51,10 +51,7 @@ type Seen struct {
 	text  string // everything below the first line
 }
 
-var viewPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`(?ms)\A(.*?)^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})[ \t\r]*$\n?`)
-})
+var viewPattern = pattern.Lazy(`(?ms)\A(.*?)^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})[ \t\r]*$\n?`)
 
 // ReadView reads a context.md. It returns false if the file lacks its first or last line, or has a zero byte: a power
 // loss or a crash of the editor has damaged it, and nobody may obey it.
@@ -71,4 +68,4 @@ func ReadView(file []byte) (Seen, bool) {
 	return Seen{through, intact, epoch, match[2], above, text}, endLine().MatchString(text)
 }
 
-var endLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^` + endHeader + `[ \t\r]*$`) })
+var endLine = pattern.Lazy(`(?m)^` + endHeader + `[ \t\r]*$`)

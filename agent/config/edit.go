@@ -11,12 +11,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/BurntSushi/toml"
 
 	"lethe/agent/tools/mcp"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 )
 
 // AddServer appends the table [mcp.NAME] to the config.toml of a home. Comments and all else stay as they are. Keys in
@@ -36,9 +36,7 @@ func AddServer(home, name string, s mcp.Server) error {
 	})
 }
 
-var isKey = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)key|token|secret|passw|auth|credential`)
-})
+var isKey = pattern.Lazy(`(?i)key|token|secret|passw|auth|credential`)
 
 // hold puts the keys of a server into the file of keys.
 func hold(home, server string, s *mcp.Server) error {

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // Anthropic is the Dialect of Anthropic's Messages API. What is said here of it stands on platform.claude.com, in
@@ -63,12 +63,10 @@ func (p PresetInfo) anthropic(r Request) ([]byte, error) {
 }
 
 // budgeted are models that want a budget for their thinking; later ones decide by themselves how much they think.
-var budgeted = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^claude-(3|[a-z]+-4(-[0-5])?(-\d{8})?$)`)
-})
+var budgeted = pattern.Lazy(`^claude-(3|[a-z]+-4(-[0-5])?(-\d{8})?$)`)
 
 // always are models that refuse not to think.
-var always = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^claude-(fable|mythos|[a-z]+-5-5)`) })
+var always = pattern.Lazy(`^claude-(fable|mythos|[a-z]+-5-5)`)
 
 // thinkingOf returns the field thinking; nil leaves it out. A model with a budget wants each reply of an unfinished
 // turn to begin with its own thinking, so a turn that an epoch has cut ends without any.

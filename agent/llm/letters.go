@@ -3,8 +3,8 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // content is text, or Mistral's list of parts, in which thinking is a part of its own. Other values are passed over.
@@ -40,9 +40,7 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 type letters struct{ half string }
 
 // firstHalf is the first half of a letter at the end of a JSON string.
-var firstHalf = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[^\\](?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})"$`)
-})
+var firstHalf = pattern.Lazy(`[^\\](?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})"$`)
 
 // decode returns the text of the next piece. It keeps back the half of a letter at the end.
 func (l *letters) decode(c content) string {

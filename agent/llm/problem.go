@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"lethe/internal/pattern"
 )
 
 // maxErrorBody bounds what is read of an answer that is not a stream.
@@ -85,11 +86,9 @@ func (p problem) says(words ...string) bool {
 // ("maximum prompt length"), Gemini ("maximum number of tokens allowed"), Groq
 // ("reduce the length"), Moonshot ("model token limit"), and text generation
 // servers ("must have less than", "`max_new_tokens` must be").
-var overflowWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?i)context length|too large for model with|context size|context window|" +
-		"prompt is too long|input is too long|maximum prompt length|maximum number of tokens allowed|" +
-		"exceed context limit|reduce the length of the|model token limit|`max_new_tokens` must be")
-})
+var overflowWords = pattern.Lazy("(?i)context length|too large for model with|context size|context window|" +
+	"prompt is too long|input is too long|maximum prompt length|maximum number of tokens allowed|" +
+	"exceed context limit|reduce the length of the|model token limit|`max_new_tokens` must be")
 
 func (p problem) overflows() bool {
 	return p.says("context_length_exceeded", "exceed_context_size") || overflowWords().MatchString(p.message)

@@ -2,10 +2,10 @@ package llm
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"lethe/internal/pattern"
 )
 
 // Servers that know nothing of thinking leave a model's thoughts in its text, between these tags. The first tag is
@@ -109,11 +109,9 @@ func unopened(said, piece string) int {
 }
 
 // calledInText finds the marks with which models write calls that their server then does not understand.
-var calledInText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\s*(?:<(?:[a-z]+:)?(?:tool_calls?|function_calls?)>|<function=|<invoke name=|` +
-		`\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?(?:_section)?(?:_begin)?\|>|<｜tool▁calls?▁begin｜>|` +
-		`<\|channel\|>commentary to=)`)
-})
+var calledInText = pattern.Lazy(`(?m)^\s*(?:<(?:[a-z]+:)?(?:tool_calls?|function_calls?)>|<function=|<invoke name=|` +
+	`\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?(?:_section)?(?:_begin)?\|>|<｜tool▁calls?▁begin｜>|` +
+	`<\|channel\|>commentary to=)`)
 
 // callInText returns the mark or the beginning of a call that stands in the text of a reply, or "".
 // tools are the tools that were offered.

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"lethe/internal/pattern"
 )
 
 // engine tries each call once. After an error that is not known the text may be there or not. An engine is functions
@@ -40,9 +40,7 @@ type store struct {
 	proven   atomic.Bool  // prove has found no trouble
 }
 
-var streamName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z0-9_-][a-z0-9._-]*(/[a-z0-9_-][a-z0-9._-]*)*$`)
-})
+var streamName = pattern.Lazy(`^[a-z0-9_-][a-z0-9._-]*(/[a-z0-9_-][a-z0-9._-]*)*$`)
 
 func check(stream string, n int) error {
 	named := len(stream) <= MostName && streamName().MatchString(stream)

@@ -9,11 +9,9 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -22,6 +20,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 	"lethe/internal/secret/shape"
 	"lethe/life/event"
 	"lethe/mind"
@@ -380,7 +379,7 @@ func preview(data []byte) string {
 	return "\n" + text
 }
 
-var unsafeInSigner = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9-]+`) })
+var unsafeInSigner = pattern.Lazy(`[^a-z0-9-]+`)
 
 // sender signs for the owner of a file. What is owned by the user that the identity runs as is a webhook's where one
 // is delivered.

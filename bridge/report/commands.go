@@ -2,16 +2,15 @@ package report
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/pattern"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -124,7 +123,7 @@ func (a *audit) beginApproved(at time.Time, id string) {
 }
 
 // byTrigger are the signers of triggers that may have a command.
-var byTrigger = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:at|every|cron|watch)-`) })
+var byTrigger = pattern.Lazy(`^(?:at|every|cron|watch)-`)
 
 // jobEnds stands before how a job ended.
 const jobEnds = ") has ended: "

@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"lethe/agent/home"
 	"lethe/chat"
 	"lethe/compactor/recall"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -142,8 +141,8 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 }
 
 var (
-	numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(e|epoch ?)(0|[1-9]\d{0,8})$`) })
-	labels   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`) })
+	numbered = pattern.Lazy(`^(e|epoch ?)(0|[1-9]\d{0,8})$`)
+	labels   = pattern.Lazy(`^[a-z][a-z0-9_-]{0,31}$`)
 )
 
 // ParseMoment reads a moment of a life as people write it: now, e39, epoch 4, a label, or a time.

@@ -10,21 +10,18 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"lethe/bridge"
+	"lethe/internal/pattern"
 )
 
 // ErrToken is wrapped by the error of Run when Telegram does not know the
 // token: it was mistyped, or revoked. Nothing but another token helps.
 var ErrToken = errors.New("telegram does not accept the token")
 
-var tokenForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
-})
+var tokenForm = pattern.Lazy(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
 // ReadToken reads the bot's token from a file of its owner alone, which holds one line: see bridge.ReadToken.
 func ReadToken(path string) (string, error) {

@@ -3,11 +3,10 @@ package telegram
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
-	"sync"
 
 	"lethe/bridge"
 	"lethe/chat"
+	"lethe/internal/pattern"
 )
 
 // parcel is one message on its way out, as it waits in the peer's file.
@@ -106,7 +105,7 @@ func (s *session) threadOf(peer bridge.Peer, l bridge.Line) (thread int, newest 
 	return cmp.Or(own, thread), newest
 }
 
-var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[!-/:-@[-`{-~]") })
+var escaped = pattern.Lazy("[!-/:-@[-`{-~]")
 
 // signed puts an agent's name above its text, in Markdown.
 func signed(name, text string) string {

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/go-telegram/bot/models"
+
+	"lethe/internal/pattern"
 )
 
 // allowedUpdates go along with each request: without them Telegram keeps the list of the request before.
@@ -167,9 +167,7 @@ func userAuthor(user models.User) author {
 // command is a text that begins like /name@bot rest. The name is in lower case.
 type command struct{ Name, Bot, Rest string }
 
-var commandForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^/(\w{1,64})(?:@(\w{0,64}))?(?:[\s\pZ\x85](.*))?$`)
-})
+var commandForm = pattern.Lazy(`(?s)^/(\w{1,64})(?:@(\w{0,64}))?(?:[\s\pZ\x85](.*))?$`)
 
 // commandOf reads a text as a command.
 func commandOf(text string) (c command, ok bool) {

@@ -1,13 +1,12 @@
 package terminal
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"charm.land/lipgloss/v2"
 	xansi "github.com/charmbracelet/x/ansi"
 
+	"lethe/internal/pattern"
 	"lethe/internal/screen"
 )
 
@@ -24,9 +23,7 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(clean(s)), " ")
 }
 
-var sentFile = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\[\w+ ([\pL\pN_][\pL\pN._-]*) \S+ [\d.]+ [KM]?B hash=([0-9a-f]{16,64})\]$`)
-})
+var sentFile = pattern.Lazy(`(?m)^\[\w+ ([\pL\pN_][\pL\pN._-]*) \S+ [\d.]+ [KM]?B hash=([0-9a-f]{16,64})\]$`)
 
 // withFiles is the text of a line, with the command that writes each file that an agent sent with it.
 func withFiles(l message) string {

@@ -5,10 +5,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"lethe/internal/pattern"
 )
 
 // Sanitize makes text of strangers safe to show on a terminal, and visible:
@@ -78,4 +78,4 @@ func JSON(v any) []byte {
 }
 
 // controls matches the control characters that encoding/json does not escape.
-var controls = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[\x7f\u0080-\u009f]") })
+var controls = pattern.Lazy("[\x7f\u0080-\u009f]")

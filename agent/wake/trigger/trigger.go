@@ -13,16 +13,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 
 	"lethe/chat"
+	"lethe/internal/pattern"
 )
 
 const (
@@ -63,7 +62,7 @@ var (
 	Keys  = append(slices.Clone(Kinds), "say", "run", "adopt", "room", "tz", "quiet", "grace")
 )
 
-var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`) })
+var nameForm = pattern.Lazy(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // ValidName reports whether a trigger may have a name.
 func ValidName(name string) bool { return nameForm().MatchString(name) }

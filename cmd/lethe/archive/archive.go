@@ -15,14 +15,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"lethe/agent/home"
 	"lethe/blobs"
+	"lethe/internal/pattern"
 )
 
 // Version is the format of the archives that this program writes, and the newest that it reads.
@@ -116,11 +115,9 @@ func parse(text string) (manifest Manifest, total int64, err error) {
 	return manifest, total, nil
 }
 
-var paths = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(CHECKPOINT|LIFE\.md|blobs/[0-9a-f]{3}/[0-9a-f]{61}|workspace/.+)$`)
-})
+var paths = pattern.Lazy(`^(CHECKPOINT|LIFE\.md|blobs/[0-9a-f]{3}/[0-9a-f]{61}|workspace/.+)$`)
 
-var unprintable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\\\pC]`) })
+var unprintable = pattern.Lazy(`[\\\pC]`)
 
 // known reports whether an archive may have a file of that path.
 func known(path string) bool {

@@ -17,13 +17,13 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
 	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/durable"
+	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -290,26 +290,21 @@ var treatments = []struct {
 	files     func() *regexp.Regexp
 	how, kind string
 }{
-	{lazily(`^blobs/`), Erased, blob},
-	{lazily(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
-	{lazily(`^config\.toml$`), Left, raw},
-	{lazily(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`), Erased, raw},
-	{lazily(`^(chats|share)/`), "", ""},
-	{lazily(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
-	{lazily(`^bridges/`), bridging, state},
-	{lazily(`^self/SOUL\.md$`), soul, raw},
-	{lazily(`^self/LIFE\.md$`), Erased, log},
-	{lazily(`^self/context\.md$`), anew, mine},
-	{lazily(`^self/((status|summaries)\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
-	{lazily(`^self/(workspace|sandbox|gate)/`), mayGo, raw},
-	{lazily(`^self/wishes/`), Removed, wish},
-	{lazily(`^self/.*\.json$`), Erased, state},
-	{lazily(`^self/`), Erased, raw},
-	{lazily(`^agents/[^/]*/`), Other, raw},
-	{lazily(``), Erased, raw},
-}
-
-// lazily returns a function that compiles an expression at its first call: most starts of lethe need no expression.
-func lazily(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+	{pattern.Lazy(`^blobs/`), Erased, blob},
+	{pattern.Lazy(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
+	{pattern.Lazy(`^config\.toml$`), Left, raw},
+	{pattern.Lazy(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`), Erased, raw},
+	{pattern.Lazy(`^(chats|share)/`), "", ""},
+	{pattern.Lazy(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
+	{pattern.Lazy(`^bridges/`), bridging, state},
+	{pattern.Lazy(`^self/SOUL\.md$`), soul, raw},
+	{pattern.Lazy(`^self/LIFE\.md$`), Erased, log},
+	{pattern.Lazy(`^self/context\.md$`), anew, mine},
+	{pattern.Lazy(`^self/((status|summaries)\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
+	{pattern.Lazy(`^self/(workspace|sandbox|gate)/`), mayGo, raw},
+	{pattern.Lazy(`^self/wishes/`), Removed, wish},
+	{pattern.Lazy(`^self/.*\.json$`), Erased, state},
+	{pattern.Lazy(`^self/`), Erased, raw},
+	{pattern.Lazy(`^agents/[^/]*/`), Other, raw},
+	{pattern.Lazy(``), Erased, raw},
 }

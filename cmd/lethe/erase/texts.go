@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"lethe/internal/pattern"
 	"lethe/life"
 	"lethe/mind"
 )
@@ -26,24 +27,24 @@ const (
 type span struct{ from, to int }
 
 var (
-	inLog = lazily(`(?:say|text|caveat|choice|seen)=([^" ]\S*)|` +
+	inLog = pattern.Lazy(`(?:say|text|caveat|choice|seen)=([^" ]\S*)|` +
 		`(?:say|text|caveat|choice|seen|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
 
 	// inState leaves out the names of things: self, hash, room, tool, posted, ...
-	inState = lazily(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|` +
+	inState = pattern.Lazy(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|` +
 		`reason|error|data|title|why|caveat|how)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
 
-	inHead = lazily(`(?m)^(?:gist|summary): (.*)$`)
-	quoted = lazily(`"((?:[^"\\]|\\.)*)"`)
+	inHead = pattern.Lazy(`(?m)^(?:gist|summary): (.*)$`)
+	quoted = pattern.Lazy(`"((?:[^"\\]|\\.)*)"`)
 	// fixed finds the parts that are never text: the tag of a line, addresses, the heads of a context.
-	fixed = lazily(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|` +
+	fixed = pattern.Lazy(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|` +
 		`(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
 )
 
 // refs are the two spellings of a ref, with its gist.
 var refs = []func() *regexp.Regexp{
-	lazily(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \((?:e\d+\.\.e\d|from ))`),
-	lazily(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`),
+	pattern.Lazy(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \((?:e\d+\.\.e\d|from ))`),
+	pattern.Lazy(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`),
 }
 
 // groups are the ranges of the groups of all matches.
