@@ -75,6 +75,23 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// A reader's time is bounded: what a page gains, it or another loses.
+func TestWords(t *testing.T) {
+	readme, docs := 0, 0
+	for name, text := range pages(t) {
+		words := len(strings.Fields(text))
+		if name == "README.md" {
+			readme = words
+		}
+		if strings.HasPrefix(name, "docs/") && path.Dir(name) == "docs" {
+			docs += words
+		}
+	}
+	if readme == 0 || docs == 0 || readme > 750 || docs > 50_000 {
+		t.Errorf("README.md has %d words of 750, docs/*.md %d of 50,000: say it shorter, on the page that has grown first", readme, docs)
+	}
+}
+
 // docs/README.md leads to each page. Prose keeps to 120 characters a line, and a page that specifies no format to 200 lines.
 func TestPages(t *testing.T) {
 	all := pages(t)

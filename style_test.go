@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"lethe/cmd/lab/size"
 )
 
 // These packages hid where control goes, and are gone: a step returns its error, sync.OnceValue makes a value once, and
@@ -52,6 +54,21 @@ func TestNoErrorGoesIntoOr(t *testing.T) {
 	for _, pkg := range users {
 		house.pkg = house.check(pkg, "", append(pkg.GoFiles, pkg.TestGoFiles...))
 		house.check(pkg, "_test", pkg.XTestGoFiles)
+	}
+}
+
+// A package reads top to bottom in one sitting.
+func TestSmallPackages(t *testing.T) {
+	const bound = 25_000
+	tree, err := size.Count(".")
+	if err != nil || len(tree.Packages) < 50 {
+		t.Fatal(len(tree.Packages), err)
+	}
+	for _, pkg := range tree.Packages {
+		if pkg.Tokens > bound {
+			t.Errorf("%s has %d tokens of %d: move the body of a thing that it does to a package of its own, as cmd/lethe/files is, "+
+				"or write it shorter (go run ./cmd/lab vitals --only size counts)", pkg.Name, pkg.Tokens, bound)
+		}
 	}
 }
 

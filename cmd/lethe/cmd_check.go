@@ -89,7 +89,7 @@ func runCheck(ctx context.Context, app *cli.App, options checkOptions, args []st
 	}
 	if err == nil && found.Faults > 0 {
 		err = fmt.Errorf("check %s: %w: faults: %d", app.Home.Dir, home.ErrCorrupt, found.Faults)
-		return exit.Hint(err, "%s mends what can be mended; docs/check.md says what each fault means",
+		return exit.Hint(err, "what stands above at --repair is what %s does; docs/check.md says what each fault means",
 			app.Lethe("check --repair"))
 	}
 	return err
