@@ -24,8 +24,7 @@ func (s *State) asked(asked event.Asked, from source) error {
 	switch {
 	case ask.Tool == "":
 	case ask.Step != "": // a plan has given it to a worker, and people have approved the plan
-		plan, _, _ := strings.Cut(ask.Step, "/")
-		s.Given, s.Approved = counted(s.Given, plan), plus(s.Approved, question)
+		s.Approved = plus(s.Approved, question)
 		return nil
 	default:
 		question.Exact = ExactCall(ask.Tool, ask.Args)
@@ -43,7 +42,11 @@ func (s *State) begins(run event.Run, from source) error {
 	}
 	if run.Child != "" {
 		s.spawned(run.ID, run.Child, run.Posting, call.Room)
-		s.Children[len(s.Children)-1].Step = call.step()
+		step := call.step()
+		s.Children[len(s.Children)-1].Step = step
+		if plan, _, is := strings.Cut(step, "/"); is { // here, since what is not started is given again
+			s.Given = counted(s.Given, plan)
+		}
 	}
 	return s.owe(run.ID, run.Say+from.files(), run.Posting)
 }

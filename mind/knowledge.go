@@ -26,7 +26,7 @@ type Knowledge struct {
 	Used map[string]int `json:"used,omitempty"`
 	// Grants has the hashes of other lives' blobs that a user has named.
 	Grants map[string]bool `json:"grants,omitempty"`
-	// Given counts the workers that each plan has got, by its name.
+	// Given counts the workers that have begun for each plan, by its name.
 	Given map[string]int `json:"given,omitempty"`
 }
 

@@ -102,8 +102,8 @@ func (l *Listener) obey(command *event.Command, line chat.Line, early bool) (say
 		command.Model, say, err = l.thinker.TryModel(line.Arg)
 		return say, err
 	case "work":
-		words := strings.Fields(line.Arg)
-		if len(words) > 0 && !slices.Contains(l.conf.People, line.Name) {
+		words := strings.SplitN(line.Arg, " ", 2) // names may have spaces
+		if len(words) > 1 && !slices.Contains(l.conf.People, line.Name) {
 			return fmt.Sprintf("Only %s may change my plans.", strings.Join(l.conf.People, ", ")), nil
 		}
 		if say, err = work.Obey(l.Home.Dir, l.Tools.Workspace, l.State, words...); err != nil {

@@ -3,9 +3,7 @@ package wake
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
-	"unicode"
 
 	"lethe/agent/journal"
 	"lethe/agent/work"
@@ -43,9 +41,6 @@ func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 	}
 	plans, _ := work.Steps(p.Tools.Workspace) // a check before an answer tells what cannot be read
 	for _, plan := range plans {
-		if strings.ContainsFunc(plan.Name, unicode.IsSpace) { // keys end at one
-			continue
-		}
 		if plan.Every >= time.Minute {
 			next = Sooner(next, v.Now.Add(plan.Every)) // people may change it meanwhile
 		}

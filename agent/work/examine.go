@@ -98,7 +98,7 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 			e.Withdrawn = append(e.Withdrawn, question.ID)
 		}
 	}
-	if problem == nil {
+	if problem == nil || len(plans) > 0 {
 		e.compare(plans)
 	}
 	asks := len(e.Asks) > 0
@@ -109,29 +109,37 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 func (e *Examiner) compare(plans []Plan) {
 	was, there := e.State.Checks, map[string]bool{}
 	var lost []string
+	note := func(name, rule, passed string) (changed bool) {
+		sum := blake3.Sum256([]byte(rule))
+		digest := hex.EncodeToString(sum[:4])
+		there[name], changed = true, was[name] != digest
+		if slices.Contains(slices.Concat(e.State.Passed, e.Passed), passed) {
+			digest = ""
+		}
+		if digest != was[name] {
+			e.Checks = append(e.Checks, digest+"="+name)
+		}
+		return changed
+	}
 	for _, plan := range plans {
+		if plan.Broken && note(plan.key(), plan.Goal, "") {
+			lost = append(lost, plan.Name+" "+plan.Goal)
+		}
 		for _, step := range plan.Steps {
-			if !step.Checked() {
-				continue
-			}
-			name, sum := step.Key, blake3.Sum256([]byte(step.Rule))
-			digest := hex.EncodeToString(sum[:4])
-			if there[name] = true; was[name] != "" && was[name] != digest {
-				lost = append(lost, name+" has another check")
-			}
-			if slices.Contains(slices.Concat(e.State.Passed, e.Passed), step.Digest) {
-				digest = ""
-			}
-			if digest != was[name] {
-				e.Checks = append(e.Checks, digest+"="+name)
+			if step.Checked() && note(step.Key, step.Rule, step.Digest) && was[step.Key] != "" {
+				lost = append(lost, step.Key+" has another check")
 			}
 		}
 	}
 	for name := range was {
-		if !there[name] {
-			lost = append(lost, name+" and its check are gone")
-			e.Checks = append(e.Checks, "="+name)
+		plan, _, isStep := strings.Cut(name, "/")
+		if there[name] || there[plan] { // nobody knows what a plan has that cannot be read
+			continue
 		}
+		if isStep {
+			lost = append(lost, name+" and its check are gone")
+		}
+		e.Checks = append(e.Checks, "="+name)
 	}
 	slices.Sort(lost)
 	slices.Sort(e.Checks)
@@ -219,7 +227,7 @@ func (e *Examiner) propose(plan Plan, gate string) {
 		cost = fmt.Sprintf(", for at most %.2f USD", plan.Price(left))
 	}
 	text := fmt.Sprintf("May I go on with %s/%s? Its bounds: %s; %d began, %d are left for workers%s. Steps: %s",
-		Dir, plan.Name, plan.Bounds, e.State.Given[plan.Name], left, cost, strings.TrimPrefix(steps, "; "))
+		Dir, plan.Name, plan.Bounds, e.State.Given[plan.key()], left, cost, strings.TrimPrefix(steps, "; "))
 	if _, err := os.Lstat(plan.paused(e.Home, e.State)); err == nil {
 		text = "A yes here does not end its pause, as /work confirm does. " + text
 	}

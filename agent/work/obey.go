@@ -33,6 +33,9 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 		return "", fmt.Errorf("find plan %q: there is no such file in %s of the workspace", words[1], Dir)
 	}
 	plan := plans[n]
+	if plan.Broken && words[0] != "drop" {
+		return "", fmt.Errorf("%s plan %s: it %s", words[0], plan.Name, plan.Goal)
+	}
 	if words[0] == "confirm" && len(words) > 2 && words[2] != plan.Gate(s) {
 		return "", fmt.Errorf("%s plan %s: it is no longer as you saw it: look again", words[0], plan.Name)
 	}
@@ -65,14 +68,14 @@ func (p Plan) drop(home, workspace string, s *mind.State) error {
 	if err := p.leave(p.paused(home, s), dropped); err != nil {
 		return err
 	}
-	for _, child := range s.Working() {
-		name, work, _ := strings.Cut(child.Step, "/")
-		_, err := os.Lstat(filepath.Join(workspace, Dir, name))
-		wasIts := err != nil && slices.ContainsFunc(p.Steps, func(s Step) bool { return s.work() == p.Name+"/"+work })
-		if name == p.Name || wasIts { // it had another name
-			if err := p.stop(home, child); err != nil {
-				return err
-			}
+	for _, child := range p.given(s) {
+		was, _, _ := strings.Cut(child.Step, "/")
+		old := Plan{Name: was} // Settle finds the child by it
+		if err := old.leave(old.paused(home, s), dropped); err != nil {
+			return err
+		}
+		if err := old.stop(home, child); err != nil {
+			return err
 		}
 	}
 	root, err := os.OpenRoot(workspace)
@@ -91,7 +94,7 @@ func (p Plan) drop(home, workspace string, s *mind.State) error {
 func (p Plan) stop(home string, child mind.Child) error {
 	room := filepath.Join(home, "chats", child.Room+".md")
 	brief, err := os.Stat(room)
-	if err != nil || brief.Size() == 0 || chat.SaidBy(room, p.Signer(), 0, -1) {
+	if !child.Open() || err != nil || brief.Size() == 0 || chat.SaidBy(room, p.Signer(), 0, -1) {
 		return nil
 	}
 	line, _ := chat.Format(false, p.Signer(), time.Now(), "/stop") // it is not blank
@@ -122,6 +125,9 @@ func Settle(home, subs string, s *mind.State) {
 
 // Stands says how many steps have which mark.
 func (p Plan) Stands() string {
+	if p.Broken {
+		return p.Name + " " + p.Goal
+	}
 	counts := map[string]int{}
 	for _, step := range p.Steps {
 		if !step.isEnd {

@@ -71,11 +71,7 @@ func (p Plan) Signer() string {
 
 // reconcile makes the marks of given steps what the log says. ended are children of whose end the identity is to hear.
 func (p Plan) reconcile(s *mind.State, seen []string, pass *Pass) (working int, ended []mind.Child) {
-	given := map[string]mind.Child{}
-	for _, child := range s.Children {
-		key, _, _ := strings.Cut(child.Step, " ")
-		given[key] = child
-	}
+	given := p.given(s)
 	pass.Marks = map[int]string{}
 	var done []mind.Child
 	left := 0 // steps that are not done
@@ -90,13 +86,13 @@ func (p Plan) reconcile(s *mind.State, seen []string, pass *Pass) (working int, 
 		case isGiven && child.How != mind.WorkDone:
 			mark, ended = "!", append(ended, child)
 			pass.Hold = pass.Hold || child.How == mind.WorkStopped && step.Mark != mark
-		case isGiven && (step.Person+step.Judge != "" || !strings.HasPrefix(child.Step, step.id())):
+		case isGiven && (step.Person+step.Judge != "" || !strings.Contains(child.Step, step.id()[len(p.key()):])):
 			mark, ended = "?", append(ended, child)
 		case isGiven: // its check has passed, or the child's answer would not count
 			mark, done = "x", append(done, child)
 		case step.Worker != "" && mark == ">" && slices.Contains(s.Passed, step.work()): // an earlier text of the plan is back
 			mark = "x"
-		case step.Worker != "" && mark == ">": // of a plan that had another name: nobody knows what became of it
+		case step.Worker != "" && mark == ">": // nobody knows what became of it
 			mark = "!"
 		}
 		if mark != step.Mark {
@@ -115,6 +111,22 @@ func (p Plan) reconcile(s *mind.State, seen []string, pass *Pass) (working int, 
 		}
 	}
 	return working, ended
+}
+
+// given returns the children of the plan by the keys of their steps. A child of a plan that is gone is p's where p has the
+// same step: it got another name.
+func (p Plan) given(s *mind.State) map[string]mind.Child {
+	given := map[string]mind.Child{}
+	for _, child := range s.Children {
+		was, work, _ := strings.Cut(child.Step, "/")
+		step := p.key() + "/" + work
+		isGone := !slices.Contains(p.beside, was) // asked first: the steps are read for such a child alone
+		key, _, _ := strings.Cut(step, " ")
+		if was == p.key() || isGone && slices.ContainsFunc(p.Steps, func(s Step) bool { return s.work() == step }) {
+			given[key] = child
+		}
+	}
+	return given
 }
 
 // id names the step with its words.
@@ -187,19 +199,10 @@ func (p Plan) Price(workers int) float64 { return p.USD / float64(max(1, p.Most)
 
 // Gate names what people confirm: the bounds of a plan; and all its steps, where more workers would begin than these allow.
 func (p Plan) Gate(s *mind.State) string {
-	begun, text, given := s.Given[p.Name], "", map[string]bool{}
-	give := func(step string) {
-		key, _, _ := strings.Cut(step, " ")
-		given[key] = true
-	}
-	for _, call := range s.Approved {
-		give(call.Exact)
-	}
-	for _, child := range s.Children {
-		give(child.Step)
-	}
+	begun, text, given := s.Given[p.key()], "", p.given(s)
 	for _, step := range p.Steps {
-		if text += step.line + "\n"; step.Mark == " " && !step.isEnd && !given[step.Key] {
+		_, isGiven := given[step.Key]
+		if text += step.line + "\n"; step.Mark == " " && !step.isEnd && !isGiven {
 			begun++
 		}
 	}
@@ -218,7 +221,7 @@ func (p Plan) Confirmation(home string, s *mind.State) string {
 
 // paused is the file in a home that holds the plan, whatever the plan says itself: an identity does not reach it.
 func (p Plan) paused(home string, s *mind.State) string {
-	sum := blake3.Sum256(fmt.Appendln(nil, s.Self, p.Name))
+	sum := blake3.Sum256(fmt.Appendln(nil, s.Self, p.key()))
 	return filepath.Join(home, "allowed", "paused-"+hex.EncodeToString(sum[:8]))
 }
 
@@ -246,7 +249,7 @@ func (p Plan) Waits(home string, s *mind.State) bool {
 func Begins(home, workspace string, s *mind.State, step string) bool {
 	plans, _ := Steps(workspace)
 	return slices.ContainsFunc(plans, func(p Plan) bool {
-		return strings.HasPrefix(step, p.Name+"/") && !p.Waits(home, s)
+		return strings.HasPrefix(step, p.key()+"/") && !p.Waits(home, s)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lethe/agent/work"
 	"lethe/internal/durable"
@@ -153,6 +154,38 @@ func TestDropStopsItsWorkers(t *testing.T) {
 	}
 	if stops("1") != 1 || stops("2") != 1 || stops("3") != 0 {
 		t.Errorf("%d %d %d", stops("1"), stops("2"), stops("3"))
+	}
+}
+
+// A plan that gets another name before its step has the mark of a worker keeps the worker, whose work is not begun again; a plan
+// beside it with the same step has one of its own.
+func TestKeepsItsWorkers(t *testing.T) {
+	const text = "bounds: 2 steps, 1 USD, 2 workers\n- [ ] 1 say hello · worker: yes\n"
+	dir := at(t, map[string]string{"work/old plan.md": text})
+	given := read(t, dir)
+	child := mind.Child{Step: given.Ask(given.Steps[0]).Step, Call: "q1", Room: "task-1", Work: mind.Work{Given: 1}}
+	s := &mind.State{}
+	s.Children = []mind.Child{child}
+	pass := func() work.Pass {
+		plans, err := work.Steps(dir)
+		lethetest.Must(t, err)
+		return plans[0].Pass(s, 8, time.Time{})
+	}
+	lethetest.Write(t, filepath.Join(dir, "work/new.md"), text)
+	if p := pass(); len(p.Marks) > 0 {
+		t.Errorf("it is another plan's: %+v", p)
+	}
+	lethetest.Must(t, os.Remove(filepath.Join(dir, "work/old plan.md")))
+	if p := pass(); p.Marks[0] != ">" || len(p.Give) > 0 {
+		t.Errorf("its worker is gone: %+v", p)
+	}
+	s.Children[0].Work = mind.Work{Given: 1, Ended: 1, How: mind.WorkDone}
+	if p := pass(); p.Marks[0] != "x" || len(p.Give) > 0 {
+		t.Errorf("its worker has done it: %+v", p)
+	}
+	lethetest.Write(t, filepath.Join(dir, "work/new.md"), strings.Replace(text, "hello", "more", 1))
+	if p := pass(); len(p.Give) != 1 {
+		t.Errorf("another step has another worker: %+v", p)
 	}
 }
 

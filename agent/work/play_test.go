@@ -97,6 +97,14 @@ func (l *liar) answers(killed bool) {
 		l.asked[ask.Step]++
 		l.s.Questions = append(l.s.Questions, mind.Question{Question: chat.Question{ID: fmt.Sprint("q", len(l.asked))}, Exact: ask.Step})
 	}
+	if l.notes(e); e.Lost != "" {
+		l.lost++
+	}
+	l.looks(false)
+}
+
+// notes is what the log does with checks.
+func (l *liar) notes(e *work.Examiner) {
 	checks := maps.Clone(l.s.Checks)
 	if checks == nil {
 		checks = map[string]string{}
@@ -107,10 +115,7 @@ func (l *liar) answers(killed bool) {
 			delete(checks, step)
 		}
 	}
-	if l.s.Checks = checks; e.Lost != "" {
-		l.lost++
-	}
-	l.looks(false)
+	l.s.Checks = checks
 }
 
 // looks finds what stands as done and is not. The end of the plan is held against its check by the answer behind the one
@@ -145,6 +150,28 @@ func (l *liar) people() {
 			l.s.Passed = append(l.s.Passed, mind.Denied+question.Exact)
 		}
 		l.s.Questions = slices.DeleteFunc(l.s.Questions, func(q mind.Question) bool { return q.ID == question.ID })
+	}
+}
+
+// A plan that cannot be read hides no other's lost checks, and people are told of it once; its own checks are not lost.
+func TestBrokenPlanHidesNothing(t *testing.T) {
+	const step = "- [ ] 1 make it · check: `true`\n"
+	l := &liar{t: t, rnd: rand.New(rand.NewPCG(1, 1)), dir: lethetest.Dir(t), s: mind.New()}
+	other := filepath.Join(l.dir, "work/other.md")
+	for n, change := range []struct{ true, other, lost string }{
+		{step, step, ""},
+		{step, strings.Repeat("x", 300<<10), "other.md cannot be read: it has more than 262144 bytes"},
+		{strings.Replace(step, "true", ":", 1), strings.Repeat("x", 300<<10), "true.md/1 has another check"},
+		{step, step, "true.md/1 has another check"},
+		{step, "", "other.md/1 and its check are gone"},
+	} {
+		lethetest.Write(t, l.plan(), change.true)
+		lethetest.Write(t, other, change.other)
+		e := &work.Examiner{Home: l.dir, Workspace: l.dir, State: l.s, Log: slog.New(slog.DiscardHandler), Stopped: new(bool)}
+		_, _, err := e.Examine(time.Minute)
+		lethetest.Must(t, err)
+		lethetest.Equal(t, fmt.Sprint(n), e.Lost, change.lost)
+		l.notes(e)
 	}
 }
 

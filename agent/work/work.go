@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/zeebo/blake3"
 
@@ -46,8 +48,18 @@ type Plan struct {
 	Most    int
 	USD     float64
 	Held    bool   // nothing is begun
+	Broken  bool   // it cannot be read; Goal says why
 	Bounds  string // these three, as people see and confirm them; "" without any
 	text    []byte
+	beside  []string // keys of the plans that are there
+}
+
+// key stands before the steps of a plan in the log, where a space ends it and texts are UTF-8.
+func (p Plan) key() string {
+	if strings.ContainsFunc(p.Name, func(r rune) bool { return unicode.IsSpace(r) || r == utf8.RuneError }) {
+		return p.Signer()
+	}
+	return p.Name
 }
 
 // Step is a step of a plan.
@@ -79,8 +91,7 @@ func (s Step) String() string {
 // Checked reports whether the step has a check: a command, a person or a judge.
 func (s Step) Checked() bool { return s.Check+s.Person+s.Judge != "" }
 
-// Read returns the plans of a workspace by name, and an error for each that cannot be read. No link leads out of the
-// workspace.
+// Read returns the plans of a workspace by name, and an error for those that are Broken. No link leads out of the workspace.
 func Read(workspace string) (plans []Plan, err error) { return readAll(workspace, digest) }
 
 // Steps is Read without the digests: it reads no file that a step names.
@@ -104,19 +115,25 @@ func readAll(workspace string, digest digester) (plans []Plan, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
+	var beside []string
 	for _, file := range files {
-		if !strings.HasSuffix(file.Name(), ".md") {
-			continue
+		if strings.HasSuffix(file.Name(), ".md") {
+			plans = append(plans, Plan{Name: file.Name()})
+			beside = append(beside, plans[len(plans)-1].key())
 		}
-		if len(plans) == mostPlans {
-			return plans, errors.Join(err, fmt.Errorf("%s has more than %d plans: move those that are done", Dir, mostPlans))
+	}
+	plans = plans[:min(len(plans), mostPlans+1)]
+	for n := range plans {
+		plan, name := &plans[n], plans[n].Name
+		problem := fmt.Errorf("%s has more than %d plans: move those that are done", Dir, mostPlans)
+		if n < mostPlans {
+			*plan, problem = read(root, name, digest)
 		}
-		plan, problem := read(root, file.Name(), digest)
 		if problem != nil {
-			err = errors.Join(err, fmt.Errorf("read plan %s: %w", file.Name(), problem))
-			continue
+			*plan = Plan{Name: name, Goal: "cannot be read: " + problem.Error(), Held: true, Broken: true}
+			err = errors.Join(err, fmt.Errorf("read plan %s: %w", name, problem))
 		}
-		plans = append(plans, plan)
+		plan.beside = beside
 	}
 	return plans, err
 }
@@ -127,6 +144,7 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 		return Plan{}, err
 	}
 	plan := Plan{Name: name, text: text.Bytes()}
+	key := plan.key()
 	end, files, about, allDone, at := "", "", name, true, 0
 	keys := map[string]bool{}
 	for whole := range strings.Lines(text.String()) {
@@ -144,7 +162,8 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 		} else if isStep(line) {
 			step := stepOf(line[len("- [x] "):])
 			step.Mark, step.at, step.line = line[3:4], at+3, line[len("- [x] "):]
-			for step.Key = name + "/" + step.Number(); keys[step.Key]; { // two steps have one number
+			step.Key = key + "/" + strings.ToValidUTF8(step.Number(), "?")
+			for keys[step.Key] { // two steps have one number
 				step.Key += "'"
 			}
 			keys[step.Key] = true
@@ -160,7 +179,7 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 		return Plan{}, fmt.Errorf("it has more than %d steps: part it", mostSteps)
 	}
 	if end != "" && len(plan.Steps) > 0 {
-		last := Step{Mark: " ", What: "done when", files: files, at: plan.Steps[len(plan.Steps)-1].at, isEnd: true, Key: name + "/done"}
+		last := Step{Mark: " ", What: "done when", files: files, at: plan.Steps[len(plan.Steps)-1].at, isEnd: true, Key: key + "/done"}
 		last.checkedBy(end)
 		if allDone {
 			last.Mark, last.Digest = "x", digest(root, about+plan.Goal+end, files)

@@ -99,7 +99,7 @@ func TestChecksAsWritten(t *testing.T) {
 func TestBounds(t *testing.T) {
 	const three = "- [ ] 1 a · files: p.md/2, p.md/3 · worker: yes\n- [ ] 2 b · worker: yes\n- [ ] 3 c · worker: yes\n"
 	s := &mind.State{}
-	s.Approved = []mind.Question{{Exact: "p.md/1 0123abcd p.md/2 p.md/3"}}
+	s.Children = []mind.Child{{Step: "p.md/1 0123abcd p.md/2 p.md/3"}}
 	s.Knowledge.Given = map[string]int{"p.md": 1}
 	dir := t.TempDir()
 	of := func(bounds string) work.Plan {
@@ -131,7 +131,7 @@ func TestBounds(t *testing.T) {
 	p := read(t, dir)
 	contains := strings.Contains(p.Ask(p.Steps[0]).Args, `"files":"/dev/null"`)
 	lethetest.Equal(t, "no files are none", contains, true)
-	s.Approved = nil
+	s.Children = nil
 	for range 2 { // the second one does not replace the first
 		lethetest.Write(t, filepath.Join(dir, "work/p.md"), three)
 		_, err := work.Obey(dir, dir, s, "drop", "p")
@@ -177,12 +177,22 @@ func TestStrangeFiles(t *testing.T) {
 	lethetest.Must(t, os.Symlink(filepath.Join(outside, "work/a.md"), filepath.Join(dir, "work/link.md")))
 	lethetest.Must(t, os.Mkdir(filepath.Join(dir, "work/dir.md"), 0o700))
 	plans, err := work.Read(dir)
-	if len(plans) != 1 || plans[0].Name != "good.md" {
-		t.Errorf("%d plans", len(plans))
+	equal := len(plans) == 5
+	for _, plan := range plans {
+		equal = equal && plan.Broken == (plan.Name != "good.md") && plan.Broken == (len(plan.Steps) == 0)
+		if named := err != nil && strings.Contains(err.Error(), plan.Name+":"); named != plan.Broken {
+			t.Errorf("%s is named: %t: %v", plan.Name, named, err)
+		}
 	}
-	for _, name := range []string{"large.md", "long.md", "link.md", "dir.md"} {
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s is not named: %v", name, err)
+	lethetest.Equal(t, "the others are read", equal, true)
+	said, _ := work.Obey(dir, dir, &mind.State{}, "")
+	if !strings.Contains(said, "large.md cannot be read: it has more than 262144 bytes\n") {
+		t.Errorf("people are not told: %s", said)
+	}
+	for verb, want := range map[string]string{"confirm": "it cannot be read", "drop": ""} {
+		_, err := work.Obey(dir, dir, &mind.State{}, verb, "large")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", verb, err)
 		}
 	}
 
