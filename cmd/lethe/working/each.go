@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -31,7 +32,7 @@ type each struct {
 	check   string
 	workers int
 	usd     float64
-	panel   int
+	panel   []string // models
 }
 
 func eachCommand(app *cli.App) *cobra.Command {
@@ -49,14 +50,15 @@ func eachCommand(app *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&e.check, "check", "", "`COMMAND` that has to exit 0 with each answer as its input")
 	cmd.Flags().IntVar(&e.workers, "workers", 4, "`N` lines at once")
 	cmd.Flags().Float64Var(&e.usd, "usd", 0, "most that all may cost (default: what the budget allows)")
-	cmd.Flags().IntVar(&e.panel, "panel", 0, "`N` workers do each line, and one more chooses the best (at most 9)")
+	cmd.Flags().StringSliceVar(&e.panel, "panel", nil,
+		"`N` workers, or one of each model A,B,C, do each line, and one more chooses the best (at most 9)")
 	return cmd
 }
 
 // result is what became of a line.
 type result struct {
 	Line   string `json:"line"`
-	State  string `json:"state"` // done, asked or failed
+	State  string `json:"state"` // done, asked, failed, or waiting for one of these
 	Result string `json:"result"`
 }
 
@@ -70,8 +72,11 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 		return '-'
 	}, base)
 	name, dir := "each-"+base, app.Settings.Workspace(id.Dir)
-	if e.panel < 0 || e.panel > 9 {
-		return exit.Usagef("--panel is %d; it is 1 to 9 workers for a line, or 0 for none", e.panel)
+	if n, err := strconv.Atoi(strings.Join(e.panel, ",")); err == nil {
+		e.panel = slices.Repeat([]string{"yes"}, max(0, min(n, 10)))
+	}
+	if len(e.panel) > 9 {
+		return exit.Usagef("--panel has more than 9 workers for a line: leave some out")
 	}
 	made, err := e.plan(file, filepath.Join(dir, work.Dir, name+".md"))
 	if err != nil {
@@ -121,7 +126,7 @@ func (e each) plan(list, file string) (made bool, err error) {
 		return false, err
 	}
 	dir := filepath.Dir(file)
-	if e.panel > 0 {
+	if len(e.panel) > 0 {
 		dir = strings.TrimSuffix(file, ".md") // its results
 	}
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
@@ -134,42 +139,42 @@ func (e each) plan(list, file string) (made bool, err error) {
 		}
 		n++
 		number, check := fmt.Sprint(n), e.check
-		if e.panel > 0 {
+		if len(e.panel) > 0 {
 			members, choice, err := e.members(number, line, dir)
 			if err != nil {
 				return false, err
 			}
-			steps, line, check = steps+members, line+choice, fmt.Sprintf(`grep -qx "[1-%d]"`, e.panel)
+			steps, line, check = steps+members, line+choice, fmt.Sprintf(`grep -qx "[1-%d]"`, len(e.panel))
 		}
-		steps += step(number, line, check)
+		steps += step(number, line, check, "yes")
 	}
-	head := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", list, n*(e.panel+1), e.usd, e.workers)
+	head := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", list, n*(len(e.panel)+1), e.usd, e.workers)
 	return true, durable.WriteFile(file, []byte(head+steps), 0o600)
 }
 
-func step(number, what, check string) string {
+func step(number, what, check, worker string) string {
 	if check != "" {
 		what += fmt.Sprintf(" · check: `%s`", check)
 	}
-	return fmt.Sprintf("- [ ] %s %s · worker: yes\n", number, what)
+	return fmt.Sprintf("- [ ] %s %s · worker: %s\n", number, what, worker)
 }
 
 // members are the steps of a panel for a line: the check of each keeps its answer in a file of results. choice stands
 // behind the line in the step that chooses one.
 func (e each) members(n, what, results string) (steps, choice string, err error) {
 	var files, after []string
-	for m := range e.panel {
+	for m, model := range e.panel {
 		number := fmt.Sprintf("%s.%d", n, m+1)
 		file := path.Join(work.Dir, filepath.Base(results), number)
 		if err := durable.WriteFile(filepath.Join(results, number), nil, 0o600); err != nil { // BASH makes none
 			return "", "", err
 		}
 		keep := fmt.Sprintf(`a=$(cat); [ -z "$a" ] || printf "%%s\n" "$a" >%s; (%s) <%[1]s`, file, cmp.Or(e.check, "grep -q ."))
-		steps += step(number, what+" · files: "+file, keep)
+		steps += step(number, what+" · files: "+file, keep, model)
 		files, after = append(files, file), append(after, number)
 	}
 	const ask = "%s%s. Answer with the number of the best alone, 1 to %d) · after %s"
-	return steps, fmt.Sprintf(ask, chooses, strings.Join(files, ", "), e.panel, strings.Join(after, ", ")), nil
+	return steps, fmt.Sprintf(ask, chooses, strings.Join(files, ", "), len(e.panel), strings.Join(after, ", ")), nil
 }
 
 const chooses = " (others have answered that; read "
@@ -188,7 +193,7 @@ func print(app *cli.App, id home.Identity, plan work.Plan, results string) error
 		if strings.Contains(number, ".") {
 			continue // one of a panel
 		}
-		state := map[string]string{"x": "done", "?": "asked", "!": "failed"}[step.Mark]
+		state := map[string]string{"x": "done", "?": "asked", "!": "failed", " ": "waiting"}[step.Mark]
 		answer := said[blobs.Gist(line)]
 		best, _, err := durable.ReadRegular(filepath.Join(results, number+"."+answer), 1<<20)
 		if err == nil && len(answer) == 1 {
