@@ -30,6 +30,7 @@ import (
 	"lethe/agent/tools/web"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/secret"
 	"lethe/internal/secret/shape"
 	"lethe/life"
 )
@@ -165,6 +166,7 @@ func Read(home string, into Checked) error {
 	if err := readKeys(home); err != nil {
 		return err
 	}
+	secret.From(func() { _ = readKeys(home) }) // what was there before stays
 	path := File(home)
 	data, err := ReadFile(path)
 	if err == nil {

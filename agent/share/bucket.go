@@ -6,17 +6,14 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/base64"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
-	"lethe/internal/secret"
+	"lethe/internal/storekeys"
 )
 
 // bucket is a tree: PUT with If-None-Match: * creates a key once.
@@ -31,19 +28,10 @@ func openBucket(endpoint, at string, tls bool, region string) (e engine, err err
 	if region == "" && !strings.Contains(endpoint, "amazonaws.com") {
 		region = "us-east-1" // which MinIO, versitygw and R2 take; and nobody has to be asked
 	}
-	id := secret.Value("AWS_ACCESS_KEY_ID")
-	keys := credentials.NewStaticV4(id, secret.Value("AWS_SECRET_ACCESS_KEY"), secret.Value("AWS_SESSION_TOKEN"))
-	if id == "" {
-		keys = credentials.NewFileAWSCredentials("", "")
-	}
-	held, err := keys.GetWithContext(nil)
-	if err == nil && held.AccessKeyID == "" {
-		err = errors.New("there is no key")
-	}
+	keys, err := storekeys.Bucket()
 	if err != nil {
-		return e, fmt.Errorf("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", err)
+		return e, err
 	}
-	secret.Add(held.SecretAccessKey, held.SessionToken)
 	transport, err := minio.DefaultTransport(tls)
 	if err == nil {
 		err = s3utils.CheckValidBucketName(name)
@@ -52,12 +40,12 @@ func openBucket(endpoint, at string, tls bool, region string) (e engine, err err
 		return e, err
 	}
 	client, err := minio.NewCore(endpoint, &minio.Options{
-		Creds: keys, Secure: tls, Region: region, Transport: transport, MaxRetries: 1,
+		Creds: keys.Credentials, Secure: tls, Region: region, Transport: transport, MaxRetries: 1,
 	})
 	b := bucket{client, name, cmp.Or(strings.Trim(root, "/"), "lethe") + "/"}
 	t := tree{b.keys, b.forget}
 	return engine{create: b.create, get: b.get, newest: t.newest, numbers: t.numbers,
-		remove: t.remove, list: b.list, probe: b.probe,
+		remove: t.remove, list: b.list, probe: b.probe, failed: keys.Refused,
 		close: transport.CloseIdleConnections}, err
 }
 

@@ -48,7 +48,7 @@ func TestFindEndsAtTheFirstFailure(t *testing.T) {
 		_ = m.Respond(text)
 	})
 	lethetest.Must(t, errors.Join(err, conn.Flush()))
-	j := &jetStream{conn: conn, home: "home"}
+	j := &jetStream{conn: conn, home: "home", calls: "$JS.API.STREAM."}
 	for name, find := range map[string]func() error{
 		"get":    func() error { _, err := j.get(t.Context(), "lives/a", 7); return err },
 		"create": func() error { return j.create(t.Context(), "lives/a", 8, []byte("text")) },

@@ -109,7 +109,7 @@ func jetStreamReader(f *testing.F, dir string) lethetest.Reader {
 		_ = m.Respond(text)
 	})
 	lethetest.Must(f, errors.Join(err, conn.Flush()))
-	e, err := openJetStream(strings.TrimPrefix(url, "nats://"), "", false, "")
+	e, err := openJetStream(strings.TrimPrefix(url, "nats://"), "", false, "", "")
 	lethetest.Must(f, err)
 	f.Cleanup(e.close)
 	const header = "TkFUUy8xLjANCkxldGhlLU46IDENCg0K" // NATS/1.0, Lethe-N: 1

@@ -17,7 +17,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"lethe/internal/secret"
+	"lethe/internal/storekeys"
 )
 
 // jetStream is an engine: JetStream refuses a message when its subject does not end where the publisher believes. One
@@ -26,6 +26,7 @@ import (
 type jetStream struct {
 	conn    *nats.Conn
 	home    string // the JetStream stream, with which its subjects begin
+	calls   string // begins subjects of the API
 	monitor string // the port where servers tell how they are set up
 	made    atomic.Bool
 	cursors sync.Map // by stream, the cursor that was seen last
@@ -41,7 +42,7 @@ const (
 	answerTime   = 2 * time.Second
 )
 
-func openJetStream(hosts, home string, tls bool, monitor string) (e engine, err error) {
+func openJetStream(hosts, home string, tls bool, monitor, domain string) (e engine, err error) {
 	home = cmp.Or(home, "lethe")
 	if strings.Trim(home, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return e, errors.New("the name of the home has a-z, 0-9, _ and - only")
@@ -52,22 +53,14 @@ func openJetStream(hosts, home string, tls bool, monitor string) (e engine, err 
 	options.RetryOnFailedConnect, options.IgnoreAuthErrorAbort, options.MaxReconnect = true, true, -1
 	options.ReconnectBufSize = -1                                         // what is not sent now has failed
 	options.AsyncErrorCB = func(*nats.Conn, *nats.Subscription, error) {} // each call has its own error
-	options.User, options.Password = secret.Value("NATS_USER"), secret.Value("NATS_PASSWORD")
-	secret.Add(options.Password)
-	for variable, option := range map[string]func(file string) nats.Option{
-		"NATS_CREDS": func(file string) nats.Option { return nats.UserCredentials(file) },
-		"NATS_CA":    func(file string) nats.Option { return nats.RootCAs(file) },
-		"NATS_CERT":  func(file string) nats.Option { return nats.ClientCert(file, secret.Value("NATS_KEY")) },
-	} {
-		if file := secret.Value(variable); file != "" && err == nil {
-			err = option(file)(&options)
-		}
-	}
-	if err != nil {
+	if err := storekeys.NATS(&options); err != nil {
 		return e, err
 	}
 	conn, err := options.Connect()
-	j := &jetStream{conn: conn, home: home, monitor: cmp.Or(monitor, "8222")}
+	j := &jetStream{conn: conn, home: home, monitor: cmp.Or(monitor, "8222"), calls: "$JS.API.STREAM."}
+	if domain != "" {
+		j.calls = "$JS." + domain + ".API.STREAM."
+	}
 	return engine{create: j.create, get: j.get, newest: j.newest, numbers: j.numbers, remove: j.remove, list: j.list,
 		watch: j.watch, settings: j.wrong, probe: j.probe, close: conn.Close}, err
 }
@@ -129,7 +122,7 @@ func (j *jetStream) send(ctx context.Context, m *nats.Msg) (a answer, err error)
 }
 
 func (j *jetStream) api(ctx context.Context, call, format string, args ...any) (answer, error) {
-	m := nats.NewMsg("$JS.API.STREAM." + call + "." + j.home)
+	m := nats.NewMsg(j.calls + call + "." + j.home)
 	m.Data = fmt.Appendf(nil, format, args...)
 	return j.send(ctx, m)
 }

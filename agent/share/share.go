@@ -89,8 +89,8 @@ func IsAway(err error) bool { return errors.Is(err, ErrAway) }
 //	nats://host:4222,host2:4222/home                 JetStream; tls://… insists on TLS
 //
 // Keys come from the environment or what was kept for it (secret.Value), by the names that others use:
-// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE of ~/.aws; NATS_CREDS, NATS_USER,
-// NATS_PASSWORD, NATS_CA, NATS_CERT and NATS_KEY.
+// package storekeys has the names. They may change while
+// the store is open.
 func Open(at string, patience time.Duration) (Store, error) {
 	scheme, rest, _ := strings.Cut(at, "://")
 	rest, ask, _ := strings.Cut(rest, "?")
@@ -106,7 +106,7 @@ func Open(at string, patience time.Duration) (Store, error) {
 	case scheme == "s3" || scheme == "s3+http":
 		e, err = openBucket(host, path, scheme == "s3", query.Get("region"))
 	case scheme == "nats" || scheme == "tls":
-		e, err = openJetStream(host, path, scheme == "tls", query.Get("monitor"))
+		e, err = openJetStream(host, path, scheme == "tls", query.Get("monitor"), query.Get("domain"))
 	default:
 		err = errors.New("write file:///path, s3://endpoint/bucket/prefix or nats://host:4222/home")
 	}

@@ -27,6 +27,7 @@ type engine struct {
 	// watch signals news; some may get lost. It is nil for engines that do not tell.
 	watch    func(ctx context.Context, signal func(), streams []string)
 	settings func(ctx context.Context) ([]Finding, error) // finds wrong ones, with one request; nil if there are none
+	failed   func(error) error                            // explains an error; may be nil
 	probe    func(ctx context.Context) []Finding          // warns of faults that take more requests to find; may be nil
 }
 
@@ -67,6 +68,9 @@ func (s *store) insist(ctx context.Context, what string, try func(context.Contex
 		once, done := context.WithTimeout(ctx, limit)
 		err := try(once)
 		done()
+		if err != nil && s.failed != nil {
+			err = s.failed(err)
+		}
 		_, answered := errors.AsType[known](err)
 		if answered || err == nil {
 			s.away.Store(0)

@@ -84,6 +84,20 @@ func Value(variable string) string {
 	return value
 }
 
+// source reads again what Keep got.
+var source atomic.Pointer[func()]
+
+// From has Fresh call read, which calls Keep.
+func From(read func()) { source.Store(&read) }
+
+// Fresh is Value of a key that may have been changed since it was kept.
+func Fresh(variable string) string {
+	if read := source.Load(); read != nil {
+		(*read)()
+	}
+	return Value(variable)
+}
+
 func list() []string {
 	if all := known.Load(); all != nil {
 		return *all

@@ -71,6 +71,27 @@ func Bucket(t testing.TB) *Gateway {
 	return gateway
 }
 
+// Strict starts the lesser server, which refuses requests whose key is not taken.
+func Strict(t testing.TB, takes func(id, token string) bool) *Gateway {
+	t.Helper()
+	gateway := &Gateway{Dir: filepath.Join(t.TempDir(), "home")}
+	lethetest.Must(t, os.Mkdir(gateway.Dir, 0o700))
+	files := http.StripPrefix("/home/", lesser(gateway.Dir))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, id, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+		id, _, _ = strings.Cut(id, "/")
+		if !takes(id, r.Header.Get("X-Amz-Security-Token")) {
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprintf(w, "<Error><Code>InvalidAccessKeyId</Code><Message>nobody has the key %s</Message></Error>", id)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	gateway.Address = server.Listener.Addr().String()
+	return gateway
+}
+
 // Keys sets the environment so that Open finds the keys of a Bucket.
 func Keys() {
 	os.Setenv("AWS_ACCESS_KEY_ID", user)

@@ -90,6 +90,7 @@ type node struct {
 	Peers               []int // of all servers of the cluster
 	Lazy                bool  // without sync_interval: always
 	Guard               *Guard
+	Config              string // lines of a configuration file; instead of a Guard
 }
 
 // Guard makes a server insist on TLS and on a user, who may publish and subscribe to the named subjects.
@@ -123,6 +124,11 @@ func serve(role string) {
 	}
 	for _, peer := range node.Peers {
 		options.Routes = append(options.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", peer)})
+	}
+	if node.Config != "" {
+		if err := options.ProcessConfigString(node.Config); err != nil {
+			panic(err)
+		}
 	}
 	if node.Guard != nil {
 		if err := node.Guard.set(options); err != nil {
@@ -186,6 +192,13 @@ func Guarded(t testing.TB, g *Guard) string {
 	cluster.nodes = []node{{Name: "n0", Dir: t.TempDir(), Port: free[0], Monitor: free[1], Guard: g}}
 	cluster.Start(0)
 	return cluster.Addresses()[0]
+}
+
+// Set puts lines of a configuration file into force at a server, which is started anew.
+func (c *Cluster) Set(i int, config string) {
+	c.nodes[i].Config = config
+	c.Kill(i)
+	c.Start(i)
 }
 
 // Start starts a server that does not run.
