@@ -63,12 +63,12 @@ func runTelegram(ctx context.Context, app *cli.App) error {
 		app.Announce(map[string]string{"event": "ready", "bridge": telegram.Name, "bot": account}, "ready telegram @%s",
 			account)
 	}
-	lost := make(chan error)
-	if app.Shared != nil {
-		shared := app.Shared.Bridge(telegram.Name)
-		conf.Shared, lost = shared, shared.Lost
-	}
 	return app.BesideHosts(ctx, true, func(ctx context.Context) error {
+		lost := make(chan error)
+		if app.Shared != nil {
+			shared := app.Shared.Bridge(ctx, telegram.Name)
+			conf.Shared, lost = shared, shared.Lost
+		}
 		return cli.BesideWatcher(ctx, watcher, func(ctx context.Context) error { return runUntilLost(ctx, conf, lost) })
 	})
 }

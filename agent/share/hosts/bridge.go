@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,7 @@ type Bridge struct {
 	*Cluster
 	Lost chan error // gets the error when another host has the bridge
 	name string
+	ctx  context.Context // ends the wait for another host
 
 	mu      sync.Mutex // held over each use of the book
 	writes  int        // since all files were written
@@ -31,9 +33,9 @@ type Bridge struct {
 	changed bool       // a host has changed the list of people since the last look
 }
 
-// Bridge returns the bridge of a name.
-func (s *Cluster) Bridge(name string) *Bridge {
-	return &Bridge{Cluster: s, Lost: make(chan error, 1), name: name}
+// Bridge returns the bridge of a name. It waits for another host until ctx ends.
+func (s *Cluster) Bridge(ctx context.Context, name string) *Bridge {
+	return &Bridge{Cluster: s, Lost: make(chan error, 1), name: name, ctx: ctx}
 }
 
 // written is the head of a text of the book: the files that its parts were written into.
@@ -54,7 +56,7 @@ func (b *Bridge) book() streams.Book {
 }
 
 // Begin brings the files of the bridge up to date, and has this host have it. It waits while another host has it and is
-// there. The error is a *home.ElsewhereError if the program ends before.
+// there. The error is a *home.ElsewhereError if the program ends before, or the host is drained.
 func (b *Bridge) Begin() error {
 	if err := b.connect(); err != nil {
 		return err
@@ -67,7 +69,7 @@ func (b *Bridge) Begin() error {
 		if holder.ID == "" || holder.ID == b.Host.ID || holder.ID == silent {
 			break
 		}
-		if !b.silent(b.untilEnd(), holder.ID, true) {
+		if !b.silent(b.ctx, holder.ID, true) {
 			return b.elsewhere(holder.Label)
 		}
 		silent = holder.ID

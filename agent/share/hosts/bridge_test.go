@@ -35,7 +35,7 @@ func (l *lossy) Create(ctx context.Context, stream string, n int, data []byte) e
 func TestBridgePlaceEndsAtTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	a := first(t)
-	at := a.Bridge("telegram")
+	at := a.Bridge(t.Context(), "telegram")
 	lethetest.Must(t, at.place("inbox.jsonl", []byte("one\n"), 0))
 	mended := lethetest.Break(t, a.home.Dir, func(_ durable.Stage, op, path string) error {
 		if op == "syncdir" && filepath.Base(path) == "bridges" {
@@ -62,7 +62,7 @@ func TestBridgeLosesAnAnswer(t *testing.T) {
 	inbox := func(h *host) string { return filepath.Join(h.home.Dir, "bridges", "telegram", "inbox.jsonl") }
 	lethetest.Must(t, durable.MkdirAll(filepath.Dir(inbox(a)), 0o700))
 	lethetest.Must(t, durable.WriteFile(inbox(a), []byte("first\n"), 0o600))
-	at := a.Bridge("telegram")
+	at := a.Bridge(t.Context(), "telegram")
 	lethetest.Must(t, at.Begin())
 	write := func(line string) error {
 		from, _, err := durable.Append(inbox(a), []byte(line), 0o600)
@@ -78,9 +78,9 @@ func TestBridgeLosesAnAnswer(t *testing.T) {
 	if err := write("three\n"); err == nil {
 		t.Error("the answer is not lost")
 	}
-	lethetest.Must(t, a.Bridge("telegram").Begin()) // as after a kill
+	lethetest.Must(t, a.Bridge(t.Context(), "telegram").Begin()) // as after a kill
 	lethetest.Holds(t, inbox(a), "first\none\ntwo\nthree\n")
-	lethetest.Must(t, b.Bridge("telegram").Begin())
+	lethetest.Must(t, b.Bridge(t.Context(), "telegram").Begin())
 	lethetest.Holds(t, inbox(b), "first\none\ntwo\nthree\n")
 }
 
@@ -92,14 +92,14 @@ func TestPeopleAreChangedByAnyHost(t *testing.T) {
 		b, c := a.beside("b"), a.beside("c")
 		people := func(h *host) string { return filepath.Join(h.home.Dir, "bridges", "telegram", peopleFile) }
 		change := func(h *host, from, to string) error {
-			return h.Bridge("telegram").Change(func() ([]byte, error) {
+			return h.Bridge(t.Context(), "telegram").Change(func() ([]byte, error) {
 				lethetest.Holds(t, people(h), from)
 				return []byte(to), nil
 			})
 		}
 		lethetest.Must(t, durable.MkdirAll(filepath.Dir(people(a)), 0o700))
 		lethetest.Must(t, durable.WriteFile(people(a), []byte("one"), 0o600))
-		at := a.Bridge("telegram")
+		at := a.Bridge(t.Context(), "telegram")
 		lethetest.Must(t, at.Begin())
 		kill := a.serve()
 		lethetest.Must(t, change(b, "one", "two"))
@@ -122,7 +122,7 @@ func TestPeopleAreChangedByAnyHost(t *testing.T) {
 			t.Errorf("the answer is not lost: %v", err)
 		}
 		kill()
-		next := c.Bridge("telegram")
+		next := c.Bridge(t.Context(), "telegram")
 		lethetest.Must(t, next.Begin())
 		lethetest.Holds(t, people(c), "five")
 		lethetest.Must(t, change(a, "five", "six")) // a command reads the book, and the stale process still does not write
@@ -139,8 +139,8 @@ func TestPeopleBeforeTheBridge(t *testing.T) {
 	t.Parallel()
 	a := first(t)
 	b := a.beside("b")
-	lethetest.Must(t, a.Bridge("telegram").Change(func() ([]byte, error) { return []byte("one"), nil }))
-	lethetest.Must(t, b.Bridge("telegram").Begin())
+	lethetest.Must(t, a.Bridge(t.Context(), "telegram").Change(func() ([]byte, error) { return []byte("one"), nil }))
+	lethetest.Must(t, b.Bridge(t.Context(), "telegram").Begin())
 	lethetest.Holds(t, filepath.Join(b.home.Dir, "bridges", "telegram", peopleFile), "one")
 }
 
@@ -150,16 +150,57 @@ func TestBridgeIsTakenAtOnce(t *testing.T) {
 		a := first(t)
 		b := a.beside("b").standsBy()
 		a.boot("ada")
-		lethetest.Must(t, a.Bridge("telegram").Begin())
+		lethetest.Must(t, a.Bridge(t.Context(), "telegram").Begin())
 		kill := a.serve()
 		defer b.serve()()
 		lethetest.Eventually(t, "b knows ada", func() bool { all, _ := b.Lives(); return len(all) == 1 })
 		kill()
 		lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
 		began := time.Now()
-		lethetest.Must(t, b.Bridge("telegram").Begin())
+		lethetest.Must(t, b.Bridge(t.Context(), "telegram").Begin())
 		if took := time.Since(began); took > renewEvery {
 			t.Errorf("it waits for %v once more", took)
 		}
 	})
+}
+
+// A bridge that waits for another host ends with the drain of its own, also if that has a daemon, and takes nothing then.
+func TestWaitingBridgeIsDrained(t *testing.T) {
+	for _, daemon := range []bool{true, false} {
+		atPace(t, func(t *testing.T) {
+			a := first(t)
+			b := a.beside("b")
+			a.boot("ada")
+			lethetest.Must(t, a.Bridge(t.Context(), "telegram").Begin())
+			kill := a.serve()
+			defer kill()
+			if daemon {
+				defer b.serve()()
+			}
+			beside := New(&home.Home{Dir: b.home.Dir}, b.conf, b.store, b.log)
+			defer beside.Close()
+			ctx, cancel := context.WithCancel(t.Context()) // as the command of a bridge does
+			drained, ended := make(chan error, 1), make(chan error, 1)
+			go func() {
+				drained <- beside.Follow(ctx, nil, true)
+				cancel()
+			}()
+			go func() { ended <- beside.Bridge(ctx, "telegram").Begin() }()
+			time.Sleep(5 * time.Minute)
+			began := time.Now()
+			lethetest.Must(t, a.Drain(t.Context(), beside.Host.ID))
+			if err := <-drained; err != ErrDrained {
+				t.Errorf("%v", err)
+			}
+			select {
+			case err := <-ended:
+				if took := time.Since(began); !errors.As(err, new(*home.ElsewhereError)) || took > 15*time.Second {
+					t.Errorf("the bridge ends after %v with %v", took, err)
+				}
+			case <-time.After(time.Minute):
+				kill()
+				t.Errorf("the bridge goes on waiting, and then begins with %v", <-ended)
+			}
+		})
+	}
 }

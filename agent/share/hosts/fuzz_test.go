@@ -70,7 +70,9 @@ func FuzzFiles(f *testing.F) {
 		},
 	}, lethetest.Reader{
 		Name: "where the book of a bridge was read to", File: "share/bridge-telegram", Seeds: []string{`{"n":1,"whole":1}`, `{"n":-1}`},
-		Read: func(testing.TB) error { return a.Bridge("telegram").book().Pull(ctx, a.Bridge("telegram").apply) },
+		Read: func(testing.TB) error {
+			return a.Bridge(ctx, "telegram").book().Pull(ctx, a.Bridge(ctx, "telegram").apply)
+		},
 	})
 }
 
@@ -78,7 +80,7 @@ func FuzzFiles(f *testing.F) {
 func FuzzTexts(f *testing.F) {
 	a := first(f)
 	lethetest.Must(f, a.connect())
-	bridge := a.Bridge("telegram")
+	bridge := a.Bridge(context.Background(), "telegram")
 	f.Add([]byte(`{"label":"b","at":"2026-11-20T12:57:16Z","every_ns":10000000000}`))
 	f.Add([]byte(`{"every_ns":9223372036854775807,"left":true}`))
 	f.Add([]byte(`{"every_ns":-9223372036854775808}`))

@@ -317,13 +317,13 @@ func TestBridge(t *testing.T) {
 			}
 			return errors.Join(err, bridge.Wrote(name, []byte(text), at))
 		}
-		at := a.Bridge("telegram")
+		at := a.Bridge(t.Context(), "telegram")
 		lethetest.Must(t, at.Begin())
 		kill := a.serve()
 		lethetest.Must(t, write(a, at, "inbox.jsonl", "one\n", true))
 		lethetest.Must(t, write(a, at, "peers/42.json", "{}\n", false))
 		lethetest.Must(t, write(a, at, "inbox.jsonl", strings.Repeat("x", streams.MaxText)+"\n", true))
-		next := b.Bridge("telegram")
+		next := b.Bridge(t.Context(), "telegram")
 		began := make(chan error, 1)
 		go func() { began <- next.Begin() }()
 		time.Sleep(5 * silentFor)
@@ -345,7 +345,7 @@ func TestBridge(t *testing.T) {
 			lethetest.Must(t, write(b, next, "peers/42.json", "{\"n\":1}\n", false))
 		}
 		c := a.beside("c")
-		lethetest.Must(t, c.Bridge("telegram").Begin())
+		lethetest.Must(t, c.Bridge(t.Context(), "telegram").Begin())
 		lethetest.Holds(t, there(c, "peers/42.json"), "{\"n\":1}\n")
 		lethetest.Holds(t, there(c, "inbox.jsonl"), lethetest.Read(t, there(b, "inbox.jsonl")))
 	})

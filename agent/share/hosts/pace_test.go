@@ -41,7 +41,7 @@ func TestTakenInTime(t *testing.T) {
 				a := first(t)
 				b := a.beside("b").standsBy()
 				a.boot("ada")
-				lethetest.Must(t, a.Bridge("telegram").Begin())
+				lethetest.Must(t, a.Bridge(t.Context(), "telegram").Begin())
 				kill := a.serve()
 				time.Sleep(10 * time.Minute)
 				stop := func() {}
@@ -58,7 +58,7 @@ func TestTakenInTime(t *testing.T) {
 					stop = b.serve()
 				}
 				taken := until(t, most, func() bool { return b.hasRun("ada") })
-				lethetest.Must(t, b.Bridge("telegram").Begin())
+				lethetest.Must(t, b.Bridge(t.Context(), "telegram").Begin())
 				if took := time.Since(began); took > most {
 					t.Errorf("the bridge goes on after %v", took)
 				}

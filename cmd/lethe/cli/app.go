@@ -249,7 +249,7 @@ func (app *App) botTokenFile() string { return bot.TokenFile(app.Home.Dir, app.S
 func (app *App) Policy() *access.Policy {
 	policy := bot.Policy(app.Home.Dir, app.Settings.Telegram, app.ReservedNames, app.Settings.Deciders())
 	if app.Shared != nil {
-		policy.Shared = app.Shared.Bridge(telegram.Name)
+		policy.Shared = app.Shared.Bridge(context.Background(), telegram.Name)
 	}
 	return policy
 }
