@@ -13,6 +13,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
+	"lethe/internal/bucketrules"
 	"lethe/internal/storekeys"
 )
 
@@ -106,11 +107,13 @@ func (b bucket) list(ctx context.Context, prefix string) (streams []string, err 
 	return streams, nil
 }
 
-func (b bucket) probe(ctx context.Context) []Finding {
-	versions, err := b.client.GetBucketVersioning(ctx, b.name)
-	if err != nil || !versions.Enabled() {
-		return nil // not each server answers, nor may everybody ask
+func (b bucket) probe(ctx context.Context) (all []Finding) {
+	lose, keep := bucketrules.Wrong(ctx, b.client.Client, b.name, b.root)
+	for _, text := range lose {
+		all = append(all, Finding{Trouble, text})
 	}
-	return []Finding{{Warning, "the bucket keeps versions, so what is deleted or erased stays in it: give it a " +
-		"lifecycle rule that expires noncurrent versions"}}
+	for _, text := range keep {
+		all = append(all, Finding{Warning, text})
+	}
+	return all
 }

@@ -52,3 +52,55 @@ func TestBucketTakesOtherKeys(t *testing.T) {
 	lethetest.Must(t, s.Create(t.Context(), "life", 2, []byte("two")))
 	sharetest.Newest(t, s, "life", 2)
 }
+
+// Doctor tells of rules of a bucket that lose lives, and of what keeps erased texts.
+func TestBucketSettings(t *testing.T) {
+	sharetest.Keys()
+	t.Setenv("AWS_SESSION_TOKEN", "")
+	gateway := sharetest.Strict(t, func(string, string) bool { return true })
+	rules := func(all ...string) string {
+		return "<LifecycleConfiguration>" + strings.Join(all, "") + "</LifecycleConfiguration>"
+	}
+	rule := func(filter, does string) string {
+		return "<Rule><ID>night</ID><Status>Enabled</Status>" + filter + does + "</Rule>"
+	}
+	const (
+		mine     = "<Filter><Prefix>home/</Prefix></Filter>"
+		deletes  = "<Expiration><Days>30</Days></Expiration>"
+		moves    = "<Transition><Days>30</Days><StorageClass>GLACIER</StorageClass></Transition>"
+		old      = "<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays></NoncurrentVersionExpiration>"
+		versions = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
+		lock     = "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled></ObjectLockConfiguration>"
+		loses    = `trouble the lifecycle rule "night" of the bucket deletes or moves texts`
+		keeps    = "warning the bucket keeps versions"
+		locks    = "warning the bucket locks objects"
+	)
+	for _, c := range []struct {
+		settings map[string]string
+		want     []string
+	}{
+		{nil, nil},
+		{map[string]string{"lifecycle": rules(rule(mine, deletes))}, []string{loses}},
+		{map[string]string{"lifecycle": rules(rule("<Filter></Filter>", moves))}, []string{loses}},
+		{map[string]string{"lifecycle": rules(rule("<Filter><And><Prefix>ho</Prefix></And></Filter>", deletes))}, []string{loses}},
+		{map[string]string{"lifecycle": rules(rule("<Prefix>home/lives</Prefix>", deletes))}, []string{loses}},
+		{map[string]string{"lifecycle": rules(rule("<Filter><Prefix>other/</Prefix></Filter>", deletes))}, nil},
+		{map[string]string{"lifecycle": strings.Replace(rules(rule(mine, deletes)), "Enabled", "Disabled", 1)}, nil},
+		{map[string]string{"versioning": versions}, []string{keeps}},
+		{map[string]string{"versioning": versions, "lifecycle": rules(rule(mine, old))}, nil},
+		{map[string]string{"object-lock": lock, "versioning": versions}, []string{keeps, locks}},
+	} {
+		gateway.Settings = c.settings
+		var got []string
+		for _, found := range share.Probe(t.Context(), gateway.URL("home"))[1:] {
+			got = append(got, found.State+" "+found.Text)
+		}
+		if len(got) != len(c.want) {
+			t.Errorf("%v: %q, want %q", c.settings, got, c.want)
+			continue
+		}
+		for k := range got {
+			lethetest.Words(t, got[k], c.want[k])
+		}
+	}
+}

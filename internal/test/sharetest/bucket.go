@@ -30,8 +30,9 @@ const (
 
 // Gateway is an S3 server over a directory.
 type Gateway struct {
-	Address string
-	Dir     string // of the bucket
+	Address  string
+	Dir      string            // of the bucket
+	Settings map[string]string // what a Strict one answers, by kind
 }
 
 // Bucket starts versitygw with one bucket, or a lesser server of this process where versitygw, which takes minutes to
@@ -84,6 +85,12 @@ func Strict(t testing.TB, takes func(id, token string) bool) *Gateway {
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprintf(w, "<Error><Code>InvalidAccessKeyId</Code><Message>nobody has the key %s</Message></Error>", id)
 			return
+		}
+		for kind, text := range gateway.Settings {
+			if r.URL.Query().Has(kind) {
+				_, _ = io.WriteString(w, text)
+				return
+			}
 		}
 		files.ServeHTTP(w, r)
 	}))
