@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,7 +62,8 @@ type engine struct {
 	url    func(host int) string
 	cut    func(host int, way string) // its requests do not arrive, its answers do not, or both
 	heal   func(host int)
-	leader func() // kills what leads, and starts it again
+	leader func()                  // kills what leads, and starts it again
+	via    func(host int) []string // begins the commands of a host; may be nil
 }
 
 const (
@@ -132,20 +134,23 @@ func natsEngine(t testing.TB, count int) *engine {
 		faults, urls = append(faults, f), append(urls, cluster.URL("home", proxies...))
 	}
 	e := cutBy("nats3", faults, 0, urls)
-	e.leader = func() {
-		if i := cluster.Leader("home"); i >= 0 {
-			cluster.Kill(i)
-			time.Sleep(3 * time.Second)
-			cluster.Start(i)
-		}
-	}
+	e.leader = func() { killLeader(cluster) }
 	return e
+}
+
+func killLeader(cluster *sharetest.Cluster) {
+	if i := cluster.Leader("home"); i >= 0 {
+		cluster.Kill(i)
+		time.Sleep(3 * time.Second)
+		cluster.Start(i)
+	}
 }
 
 // site is one host of a home that several share: a directory, and a daemon that may be killed.
 type site struct {
 	testing.TB
 	dir, program string
+	via          []string // begins its commands
 	env          []string
 	err          lethetest.Log
 	down         atomic.Bool // it cannot hear what is said at it
@@ -166,6 +171,9 @@ func newSites(t testing.TB, e *engine, count int, settings string) (all []*site)
 		if e.url != nil {
 			settings := settings + fmt.Sprintf("[share]\nurl = %q\nstandby = true\n", e.url(k))
 			lethetest.Write(t, filepath.Join(s.dir, "config.toml"), settings)
+		}
+		if e.via != nil {
+			s.via = e.via(k)
 		}
 		s.env = append(os.Environ(), "HOME="+s.dir, "LETHE_HOME="+s.dir, "GORACE="+raceOptions)
 		all = append(all, s)
@@ -188,11 +196,17 @@ func newSites(t testing.TB, e *engine, count int, settings string) (all []*site)
 	return all
 }
 
+func (s *site) command(args ...string) *exec.Cmd {
+	all := slices.Concat(s.via, []string{s.program}, args)
+	cmd := exec.Command(all[0], all[1:]...)
+	cmd.Env = s.env
+	return cmd
+}
+
 // lethe runs a command at the host.
 func (s *site) lethe(args ...string) string {
 	s.Helper()
-	cmd := exec.Command(s.program, args...)
-	cmd.Env = s.env
+	cmd := s.command(args...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -206,8 +220,8 @@ func (s *site) lethe(args ...string) string {
 func (s *site) start(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cmd, gone := exec.Command(s.program, append([]string{"run", "--offline"}, names...)...), make(chan struct{})
-	cmd.Env, cmd.Stderr, cmd.Stdout = s.env, &s.err, &s.err
+	cmd, gone := s.command(append([]string{"run", "--offline"}, names...)...), make(chan struct{})
+	cmd.Stderr, cmd.Stdout = &s.err, &s.err
 	lethetest.Must(s, cmd.Start())
 	s.daemon, s.gone, s.ends = cmd, gone, false
 	s.down.Store(false)

@@ -69,11 +69,12 @@ func start(t testing.TB, cmd *exec.Cmd) *process {
 }
 
 // run starts a process of this binary, which kill ends. What it prints goes to out.
-func run(t testing.TB, role string, out *os.File) *process {
+func run(t testing.TB, role string, out *os.File, via ...string) *process {
 	t.Helper()
 	path, err := os.Executable()
 	lethetest.Must(t, err)
-	cmd := exec.Command(path)
+	via = append(via, path)
+	cmd := exec.Command(via[0], via[1:]...)
 	cmd.Env, cmd.Stdout = append(os.Environ(), roleVariable+"="+role), out
 	return start(t, cmd)
 }
@@ -90,7 +91,15 @@ type node struct {
 	Peers               []int // of all servers of the cluster
 	Lazy                bool  // without sync_interval: always
 	Guard               *Guard
+	Host, Space         string // its address, 127.0.0.1 unless said, and the network namespace that has it
 	Config              string // lines of a configuration file; instead of a Guard
+}
+
+func (n node) host() string {
+	if n.Host != "" {
+		return n.Host
+	}
+	return "127.0.0.1"
 }
 
 // Guard makes a server insist on TLS and on a user, who may publish and subscribe to the named subjects.
@@ -116,14 +125,18 @@ func serve(role string) {
 		panic(err)
 	}
 	options := &server.Options{
-		ServerName: node.Name, Host: "127.0.0.1", Port: node.Port, HTTPHost: "127.0.0.1", HTTPPort: node.Monitor,
+		ServerName: node.Name, Host: node.host(), Port: node.Port, HTTPHost: node.host(), HTTPPort: node.Monitor,
 		JetStream: true, StoreDir: node.Dir, SyncAlways: !node.Lazy, NoLog: os.Getenv("LETHE_NATS_LOG") == "", NoSigs: true,
 	}
 	if len(node.Peers) > 0 {
-		options.Cluster = server.ClusterOpts{Name: "home", Host: "127.0.0.1", Port: node.Peer, NoAdvertise: true}
+		options.Cluster = server.ClusterOpts{Name: "home", Host: node.host(), Port: node.Peer, NoAdvertise: true}
 	}
-	for _, peer := range node.Peers {
-		options.Routes = append(options.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", peer)})
+	for k, peer := range node.Peers {
+		at := "127.0.0.1"
+		if node.Host != "" {
+			at = SpaceHost(k)
+		}
+		options.Routes = append(options.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("%s:%d", at, peer)})
 	}
 	if node.Config != "" {
 		if err := options.ProcessConfigString(node.Config); err != nil {
@@ -184,6 +197,28 @@ func NATS(t testing.TB, servers int, lazy bool) *Cluster {
 	return cluster
 }
 
+// Space names a network namespace of a trial, and SpaceHost is the address in it.
+func Space(k int) string { return fmt.Sprint("lethe-trial-", k) }
+
+// SpaceHost is the address of Space k.
+func SpaceHost(k int) string { return fmt.Sprint("10.59.0.", k+1) }
+
+// NATSInSpaces starts three servers, each in a namespace of its own that is there.
+func NATSInSpaces(t testing.TB) *Cluster {
+	t.Helper()
+	cluster := &Cluster{t: t, runs: make([]*process, 3)}
+	for k := range cluster.runs {
+		cluster.nodes = append(cluster.nodes, node{
+			Name: fmt.Sprint("n", k), Dir: filepath.Join(t.TempDir(), fmt.Sprint(k)), Port: 4222, Peer: 6222, Monitor: 8222,
+			Peers: []int{6222, 6222, 6222}, Host: SpaceHost(k), Space: Space(k),
+		})
+	}
+	for k := range cluster.runs {
+		cluster.Start(k)
+	}
+	return cluster
+}
+
 // Guarded starts one server with a guard, and returns its address.
 func Guarded(t testing.TB, g *Guard) string {
 	t.Helper()
@@ -205,7 +240,11 @@ func (c *Cluster) Set(i int, config string) {
 func (c *Cluster) Start(i int) {
 	role, err := json.Marshal(c.nodes[i])
 	lethetest.Must(c.t, err)
-	c.runs[i] = run(c.t, string(role), nil)
+	var via []string
+	if space := c.nodes[i].Space; space != "" {
+		via = []string{"ip", "netns", "exec", space}
+	}
+	c.runs[i] = run(c.t, string(role), nil, via...)
 	c.t.Cleanup(c.runs[i].kill)
 }
 
@@ -215,7 +254,7 @@ func (c *Cluster) Kill(i int) { c.runs[i].kill() }
 // Addresses returns where clients reach the servers.
 func (c *Cluster) Addresses() (all []string) {
 	for _, n := range c.nodes {
-		all = append(all, fmt.Sprintf("127.0.0.1:%d", n.Port))
+		all = append(all, fmt.Sprintf("%s:%d", n.host(), n.Port))
 	}
 	return all
 }
@@ -240,7 +279,7 @@ func (c *Cluster) Leader(home string) int {
 				} `json:"stream_detail"`
 			} `json:"account_details"`
 		}
-		got, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/jsz?streams=true", node.Monitor))
+		got, err := client.Get(fmt.Sprintf("http://%s:%d/jsz?streams=true", node.host(), node.Monitor))
 		if err != nil {
 			continue
 		}
