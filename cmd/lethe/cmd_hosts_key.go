@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent/share/streams"
 	"lethe/cmd/lethe/cli"
+	"lethe/internal/seal"
 )
 
 func newHostsKeyCommand(app *cli.App) *cobra.Command {
@@ -24,10 +24,10 @@ there. Hosts that run heed it at once. Those without the new key wait for it: co
 func runHostsKey(app *cli.App) error {
 	_, err := app.Others()
 	if err == nil {
-		err = streams.NewKey(app.Home.Dir)
+		err = seal.New(app.Home.Dir)
 	}
 	if err == nil {
-		app.Note("copy %s to each other host, which waits for it, and to where you keep it", streams.KeyFile(app.Home.Dir))
+		app.Note("copy %s to each other host, which waits for it, and to where you keep it", seal.File(app.Home.Dir))
 	}
 	return err
 }

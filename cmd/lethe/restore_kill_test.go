@@ -13,6 +13,7 @@ import (
 	"lethe/agent/share"
 	"lethe/agent/share/streams"
 	"lethe/chat"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 )
 
@@ -24,7 +25,7 @@ func stored(t *testing.T) (store, key string) {
 	home := filepath.Join(dir, "home")
 	lethetest.Must(t, os.Mkdir(store, 0o700))
 	url := "file://" + store
-	key = streams.KeyFile(home)
+	key = seal.File(home)
 	lethetest.Write(t, filepath.Join(home, "config.toml"), fmt.Sprintf("[share]\nurl = %q\n", url))
 	for _, name := range []string{"ada", "bob"} {
 		out, err := bare(t, home, nil, "ask", "--offline", "--name", name, "--room", name, "--new",
@@ -36,7 +37,7 @@ func stored(t *testing.T) (store, key string) {
 	opened, err := share.Open(url, 0)
 	lethetest.Must(t, err)
 	defer opened.Close()
-	keys, err := streams.LoadKeys(home, nil, true)
+	keys, err := seal.Load(home, nil, true)
 	lethetest.Must(t, err)
 	hosts, _ := filepath.Glob(filepath.Join(home, "share", "host-*"))
 	left := &streams.Streams{Store: opened, Keys: keys}

@@ -24,8 +24,8 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/journal"
 	"lethe/agent/share/hosts"
-	"lethe/agent/share/streams"
 	"lethe/blobs"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/sharetest"
 )
@@ -185,7 +185,7 @@ func newSites(t testing.TB, e *engine, count int, settings string) (all []*site)
 			s.lethe("hosts")
 			continue
 		}
-		key := lethetest.Read(t, streams.KeyFile(all[0].dir))
+		key := lethetest.Read(t, seal.File(all[0].dir))
 		lethetest.Must(t, hosts.PutKey(s.dir, key))
 	}
 	t.Cleanup(func() {

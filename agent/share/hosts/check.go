@@ -13,6 +13,7 @@ import (
 	"lethe/agent/share/rooms"
 	"lethe/agent/share/streams"
 	"lethe/chat"
+	"lethe/internal/seal"
 )
 
 // Fault is a text that the store lacks, or that is damaged there.
@@ -48,7 +49,7 @@ func Check(ctx context.Context, place home.Home, conf Config, tell func(Audit)) 
 	a.Faults = []Fault{}
 	all := &streams.Streams{Only: true}
 	if !conf.Plain {
-		keys, err := streams.LoadKeys(place.Dir, conf.To, false)
+		keys, err := seal.Load(place.Dir, conf.To, false)
 		if err != nil {
 			return a.Audit, fmt.Errorf("check the store: %w", err)
 		}

@@ -32,6 +32,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 	"lethe/life"
 	"lethe/mind"
 )
@@ -140,7 +141,7 @@ func (s *Cluster) connect() error {
 	}
 	all := &streams.Streams{}
 	if !s.conf.Plain {
-		if all.Keys, err = streams.LoadKeys(s.home.Dir, s.conf.To, true); err != nil {
+		if all.Keys, err = seal.Load(s.home.Dir, s.conf.To, true); err != nil {
 			return err
 		}
 		all.Keys.Tell = func(err error) { s.log.Warn("share.key has changed, and does not count", "error", err) }

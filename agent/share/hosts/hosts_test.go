@@ -21,6 +21,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 )
@@ -116,7 +117,7 @@ func (h *host) run(id home.Identity) error {
 func (h *host) join(o *host) *host {
 	h.Helper()
 	lethetest.Must(h, o.connect())
-	key, err := os.ReadFile(streams.KeyFile(o.home.Dir))
+	key, err := os.ReadFile(seal.File(o.home.Dir))
 	lethetest.Must(h, err)
 	lethetest.Must(h, PutKey(h.home.Dir, string(key)))
 	return h

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent/share/streams"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 )
 
@@ -31,7 +31,7 @@ func TestKeyTurnsWhileHostsRun(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		say(a, "one")
 		time.Sleep(5 * time.Minute)
-		lethetest.Must(t, streams.NewKey(a.home.Dir))
+		lethetest.Must(t, seal.New(a.home.Dir))
 		say(a, "two")
 		time.Sleep(5 * time.Minute)
 		say(b, "three")
@@ -42,9 +42,9 @@ func TestKeyTurnsWhileHostsRun(t *testing.T) {
 		if lines := strings.Count(said.String(), "\n"); lines != 2 || !strings.Contains(said.String(), "copy share.key from a host") {
 			t.Errorf("b says in %d lines:\n%s", lines, said.String())
 		}
-		key, err := os.ReadFile(streams.KeyFile(a.home.Dir))
+		key, err := os.ReadFile(seal.File(a.home.Dir))
 		lethetest.Must(t, err)
-		lethetest.Must(t, durable.WriteFile(streams.KeyFile(b.home.Dir), key, 0o600))
+		lethetest.Must(t, durable.WriteFile(seal.File(b.home.Dir), key, 0o600))
 		time.Sleep(5 * time.Minute)
 		for _, at := range []*host{a, b} {
 			text := lethetest.Read(t, chat.Path(at.home.Dir, "dev"))

@@ -20,6 +20,7 @@ import (
 	"lethe/agent/share/streams"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 )
 
@@ -371,10 +372,10 @@ func TestLeaseOfAnotherKey(t *testing.T) {
 	lethetest.Must(t, a.say(t.Context(), time.Minute, false))
 	keys := a.streams.Keys
 	var err error
-	a.streams.Keys, err = streams.LoadKeys(lethetest.Dir(t), nil, true)
+	a.streams.Keys, err = seal.Load(lethetest.Dir(t), nil, true)
 	lethetest.Must(t, err)
 	a.leases.renewed = 0
-	if err := a.say(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {
+	if err := a.say(t.Context(), time.Minute, false); !errors.Is(err, seal.ErrKey) {
 		t.Error(err)
 	}
 	a.streams.Keys = keys

@@ -10,22 +10,22 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
-	"lethe/agent/share/streams"
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 	"lethe/life"
 	"lethe/life/event"
 )
 
 // PutKey writes the share.key of a home, an age identity, into a home without one.
 func PutKey(dir, key string) error {
-	if _, err := streams.ParseKeys(key); err != nil {
+	if _, err := seal.Parse(key); err != nil {
 		return fmt.Errorf("the key to the store is a line that begins with AGE-SECRET-KEY-1: %w", err)
 	}
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return durable.WriteFile(streams.KeyFile(dir), []byte(strings.TrimSpace(key)+"\n"), 0o600)
+	return durable.WriteFile(seal.File(dir), []byte(strings.TrimSpace(key)+"\n"), 0o600)
 }
 
 // Restored says whether a life of the store goes on here, and if not, why.

@@ -23,6 +23,7 @@ import (
 	"lethe/chat"
 	"lethe/cmd/lethe/check"
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 	"lethe/life/event"
@@ -64,7 +65,7 @@ func (h *host) Removed(home.Identity) error { return nil }
 
 func (h *host) Ledger() home.Ledger { return nil }
 
-func newHost(t testing.TB, store share.Store, keys *streams.Keys, name string) *host {
+func newHost(t testing.TB, store share.Store, keys *seal.Keys, name string) *host {
 	t.Helper()
 	dir, err := home.Open(filepath.Join(lethetest.Dir(t), name))
 	lethetest.Must(t, err)
@@ -131,9 +132,9 @@ func note(text string) journal.Record {
 	return journal.Told(event.Note{Why: "lost"}, "note", text)
 }
 
-func testKeys(t testing.TB) *streams.Keys {
+func testKeys(t testing.TB) *seal.Keys {
 	t.Helper()
-	k, err := streams.LoadKeys(lethetest.Dir(t), nil, true)
+	k, err := seal.Load(lethetest.Dir(t), nil, true)
 	lethetest.Must(t, err)
 	return k
 }

@@ -10,7 +10,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
-	"lethe/agent/share/streams"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 )
@@ -30,7 +30,7 @@ func spoil(store *memstore.Store, stream string, n int, flip bool) {
 // was read up to its beginning only, as after a kill.
 func lossy(t *testing.T) (store *memstore.Store, a, b *host, ada home.Identity, newest, packs int) {
 	store, a, b, ada = two(t)
-	keys, err := streams.LoadKeys(a.Home.Dir, nil, true)
+	keys, err := seal.Load(a.Home.Dir, nil, true)
 	lethetest.Must(t, err)
 	a.Streams.Keys, b.Streams.Keys = keys, keys
 	a.held(ada, func(*journal.Journal) {})

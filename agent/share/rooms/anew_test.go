@@ -11,6 +11,7 @@ import (
 	"lethe/agent/share/streams"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 )
@@ -168,8 +169,8 @@ func TestAnotherStore(t *testing.T) {
 	a.sync(t)
 	a.echo(t, "dev", "two\n")
 	here := a.Streams
-	key := func() *streams.Keys {
-		keys, err := streams.LoadKeys(lethetest.Dir(t), nil, true)
+	key := func() *seal.Keys {
+		keys, err := seal.Load(lethetest.Dir(t), nil, true)
 		lethetest.Must(t, err)
 		return keys
 	}
@@ -184,7 +185,7 @@ func TestAnotherStore(t *testing.T) {
 	a = a.again()
 	fails(streams.ErrLess)
 	a.Streams = &streams.Streams{Store: store, Keys: key()}
-	fails(streams.ErrKey)
+	fails(seal.ErrKey)
 	a.Streams = here
 	a.sync(t)
 	a.holds(t, "dev", "one\ntwo\n")
@@ -195,9 +196,9 @@ func TestAnotherStore(t *testing.T) {
 	a.Streams = sealed
 	a.sync(t)
 	a.holds(t, "dev", "one\ntwo\n")
-	for _, keys := range []*streams.Keys{nil, key()} {
+	for _, keys := range []*seal.Keys{nil, key()} {
 		a = a.again()
 		a.Streams = &streams.Streams{Store: sealed.Store, Keys: keys}
-		fails(streams.ErrKey)
+		fails(seal.ErrKey)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 )
@@ -22,7 +23,7 @@ func FuzzFiles(f *testing.F) {
 	lethetest.FuzzReaders(f, home, lethetest.Reader{
 		Name: "share.key", File: "share.key", Seeds: []string{"AGE-SECRET-KEY-1\n", "# created: now\nAGE-SECRET-KEY-PQ-1\n"},
 		Read: func(testing.TB) error {
-			_, err := LoadKeys(home, nil, true)
+			_, err := seal.Load(home, nil, true)
 			return err
 		},
 	}, lethetest.Reader{
@@ -84,7 +85,7 @@ func FuzzTexts(f *testing.F) {
 func FuzzOpened(f *testing.F) {
 	s := &Streams{Store: memstore.New()}
 	var err error
-	s.Keys, err = LoadKeys(f.TempDir(), nil, true)
+	s.Keys, err = seal.Load(f.TempDir(), nil, true)
 	lethetest.Must(f, err)
 	sealed, err := s.Sealed("rooms", 1, []byte("one"))
 	lethetest.Must(f, err)
@@ -95,7 +96,7 @@ func FuzzOpened(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, at int, with []byte) {
 		at = max(0, min(at, len(data)))
 		data = bytes.Join([][]byte{data[:at], with, data[min(at+len(with), len(data)):]}, nil)
-		text, err := s.Keys.opened(data)
+		text, err := s.Keys.Open(data)
 		if err == nil && !bytes.Equal(data, sealed) {
 			t.Fatalf("%q is opened as %q", data, text)
 		}

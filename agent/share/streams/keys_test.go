@@ -11,6 +11,7 @@ import (
 	"filippo.io/age"
 
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 )
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 // ring is the streams of a host, whose keys may change.
 func ring(t *testing.T, store *memstore.Store, dir string, told *[]string) *Streams {
 	t.Helper()
-	keys, err := LoadKeys(dir, nil, true)
+	keys, err := seal.Load(dir, nil, true)
 	lethetest.Must(t, err)
 	keys.Tell = func(err error) { *told = append(*told, err.Error()) }
 	return &Streams{Store: store, Keys: keys}
@@ -32,9 +33,9 @@ func ring(t *testing.T, store *memstore.Store, dir string, told *[]string) *Stre
 // turn puts text in place of the keys of a home.
 func turn(t *testing.T, dir, text string) {
 	t.Helper()
-	lethetest.Must(t, durable.WriteFile(KeyFile(dir), []byte(text), 0o600))
+	lethetest.Must(t, durable.WriteFile(seal.File(dir), []byte(text), 0o600))
 	later := time.Now().Add(time.Second) // the clock of a file system may be coarse
-	lethetest.Must(t, os.Chtimes(KeyFile(dir), later, later))
+	lethetest.Must(t, os.Chtimes(seal.File(dir), later, later))
 }
 
 // A new key in the first line seals at once, older texts stay readable, and a host that lacks it waits until it has it: it
@@ -43,15 +44,15 @@ func TestKeysTurn(t *testing.T) {
 	store, here, there := memstore.New(), lethetest.Dir(t), lethetest.Dir(t)
 	var told []string
 	a := ring(t, store, here, &told)
-	old := lethetest.Read(t, KeyFile(here))
+	old := lethetest.Read(t, seal.File(here))
 	turn(t, there, old)
 	b := ring(t, store, there, &told)
 	fill(t, a, "rooms", 1, 2)
 	if got, _ := texts(t, b, "rooms", At{}); len(got) != 2 {
 		t.Errorf("b reads %q", got)
 	}
-	lethetest.Must(t, NewKey(here))
-	now := lethetest.Read(t, KeyFile(here))
+	lethetest.Must(t, seal.New(here))
+	now := lethetest.Read(t, seal.File(here))
 	if !strings.HasSuffix(now, old) || strings.Count(now, "\n") != 2 {
 		t.Fatalf("not the new one before the old one: %d lines", strings.Count(now, "\n"))
 	}
@@ -65,15 +66,15 @@ func TestKeysTurn(t *testing.T) {
 	}
 	for range 2 { // and it stays so
 		at, err := b.Each(t.Context(), "rooms", At{}, func(int, []byte, error) error { return nil })
-		if at.N != 2 || !errors.Is(err, ErrKey) || Unreadable(err) {
+		if at.N != 2 || !errors.Is(err, seal.ErrKey) || Unreadable(err) {
 			t.Errorf("b passes over a text: %v, %v", at, err)
 		}
 	}
-	thief, err := ParseKeys(old)
+	thief, err := seal.Parse(old)
 	lethetest.Must(t, err)
 	sealed, err := store.Get(t.Context(), "rooms", 3)
 	lethetest.Must(t, err)
-	if _, err := thief.opened(sealed); !errors.Is(err, errOther) {
+	if _, err := thief.Open(sealed); !errors.Is(err, seal.ErrOther) {
 		t.Errorf("the old key opens a new text: %v", err)
 	}
 	turn(t, there, now)
@@ -142,14 +143,14 @@ func TestKeyMadeAtEachFault(t *testing.T) {
 				}
 				return nil
 			})
-			err := NewKey(dir)
+			err := seal.New(dir)
 			mended()
 			fill(t, s, "rooms", 2, 2)
 			again := ring(t, store, dir, &told)
 			if got, _ := texts(t, again, "rooms", At{}); len(got) != 2 {
 				t.Errorf("step %d: %q", k, got)
 			}
-			lethetest.Must(t, NewKey(dir))
+			lethetest.Must(t, seal.New(dir))
 			fill(t, s, "rooms", 3, 3)
 			if got, _ := texts(t, again, "rooms", At{}); len(got) != 3 {
 				t.Errorf("step %d: %q", k, got)
@@ -167,7 +168,7 @@ func TestKeyIsDurableBeforeItSeals(t *testing.T) {
 	store, dir := memstore.New(), lethetest.Dir(t)
 	var told []string
 	s := ring(t, store, dir, &told)
-	old := lethetest.Read(t, KeyFile(dir))
+	old := lethetest.Read(t, seal.File(dir))
 	own, err := age.GenerateX25519Identity()
 	lethetest.Must(t, err)
 	turn(t, dir, own.String()+"\n"+old)
@@ -178,7 +179,7 @@ func TestKeyIsDurableBeforeItSeals(t *testing.T) {
 		return nil
 	})()
 	fill(t, s, "rooms", 1, 1)
-	keys, err := ParseKeys(old)
+	keys, err := seal.Parse(old)
 	lethetest.Must(t, err)
 	if got, _ := texts(t, &Streams{Store: store, Keys: keys}, "rooms", At{}); len(got) != 1 || len(told) != 1 {
 		t.Errorf("%q, %q", got, told)

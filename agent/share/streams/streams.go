@@ -21,6 +21,7 @@ import (
 
 	"lethe/agent/share"
 	"lethe/blobs"
+	"lethe/internal/seal"
 )
 
 // Host names a host of a home by a number of its own, and by the name of the machine.
@@ -32,8 +33,8 @@ type Host struct {
 // Streams are the streams of a home.
 type Streams struct {
 	share.Store
-	Keys *Keys // nil: texts are stored as they are
-	Only bool  // read: a salt that is missing is not made
+	Keys *seal.Keys // nil: texts are stored as they are
+	Only bool       // read: a salt that is missing is not made
 
 	opens atomic.Bool // the keys have opened a text, so they are the home's
 
@@ -51,7 +52,7 @@ func head(stream string, n int) []byte { return fmt.Appendf(nil, "lethe %s %d\n"
 
 // Sealed returns a text as it is stored with number n of a stream: other bytes each time.
 func (s *Streams) Sealed(stream string, n int, text []byte) ([]byte, error) {
-	return s.Keys.sealed(append(head(stream, n), text...))
+	return s.Keys.Seal(append(head(stream, n), text...))
 }
 
 // Create makes text n of a stream durable, or returns share.ErrTaken where another text has the number. After
@@ -82,15 +83,15 @@ func (s *Streams) CreateNewest(ctx context.Context, stream string, n int, text [
 func (s *Streams) Get(ctx context.Context, stream string, n int) ([]byte, error) {
 	data, err := s.Store.Get(ctx, stream, n)
 	if err == nil {
-		data, err = s.Keys.opened(data)
+		data, err = s.Keys.Open(data)
 		text, ours := bytes.CutPrefix(data, head(stream, n))
 		switch {
 		case err == nil && ours:
 			s.opens.Store(true)
 		case err == nil:
 			err = fmt.Errorf("%w: it is another text", ErrDamaged)
-		case errors.Is(err, errOther):
-		case s.opens.Load() || !errors.Is(err, ErrKey):
+		case errors.Is(err, seal.ErrOther):
+		case s.opens.Load() || !errors.Is(err, seal.ErrKey):
 			err = fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		data = text

@@ -16,6 +16,7 @@ import (
 	"lethe/agent/share"
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 )
@@ -24,7 +25,7 @@ var errCut = errors.New("cut")
 
 func newStreams(t *testing.T, more ...string) (*Streams, *memstore.Store) {
 	t.Helper()
-	keys, err := LoadKeys(lethetest.Dir(t), more, true)
+	keys, err := seal.Load(lethetest.Dir(t), more, true)
 	lethetest.Must(t, err)
 	store := memstore.New()
 	return &Streams{Store: store, Keys: keys}, store
@@ -89,7 +90,7 @@ func TestSealedTextStandsForNoOther(t *testing.T) {
 	}
 	other, _ := newStreams(t)
 	other.Store = store
-	if _, err := other.Get(t.Context(), "rooms", 1); !errors.Is(err, ErrKey) {
+	if _, err := other.Get(t.Context(), "rooms", 1); !errors.Is(err, seal.ErrKey) {
 		t.Errorf("another key: %v", err)
 	}
 }
@@ -101,7 +102,7 @@ func TestRecipientReadsAll(t *testing.T) {
 	large := bytes.Repeat([]byte("of a blob "), 1<<17)
 	lethetest.Must(t, s.Create(t.Context(), "lives/a", 1, []byte("one")))
 	lethetest.Must(t, s.PutLarge(t.Context(), "lives/a", blobs.Sum(large), large))
-	keys, err := ParseKeys("# the key in the safe\n" + safe.String() + "\n")
+	keys, err := seal.Parse("# the key in the safe\n" + safe.String() + "\n")
 	lethetest.Must(t, err)
 	other := &Streams{Store: store, Keys: keys}
 	if got, _ := texts(t, other, "lives/a", At{}); !slices.Equal(got, []string{"one"}) {
@@ -115,7 +116,7 @@ func TestRecipientReadsAll(t *testing.T) {
 func TestRecipientsThatDoNotGoTogether(t *testing.T) {
 	pq, err := age.GenerateHybridIdentity()
 	lethetest.Must(t, err)
-	_, err = LoadKeys(lethetest.Dir(t), []string{pq.Recipient().String()}, true)
+	_, err = seal.Load(lethetest.Dir(t), []string{pq.Recipient().String()}, true)
 	if err == nil || !strings.Contains(err.Error(), "share.to") {
 		t.Errorf("got %v", err)
 	}
@@ -123,10 +124,10 @@ func TestRecipientsThatDoNotGoTogether(t *testing.T) {
 
 func TestKeyIsMadeOnce(t *testing.T) {
 	dir := lethetest.Dir(t)
-	made := make(chan *Keys)
+	made := make(chan *seal.Keys)
 	for range 8 {
 		go func() { // ends with its key
-			k, err := LoadKeys(dir, nil, true)
+			k, err := seal.Load(dir, nil, true)
 			if err != nil {
 				t.Error(err)
 			}
@@ -141,7 +142,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 			t.Fatalf("a process that made the key at the same time reads %q", got)
 		}
 	}
-	if fi, err := os.Stat(KeyFile(dir)); err != nil || fi.Mode().Perm() != 0o600 {
+	if fi, err := os.Stat(seal.File(dir)); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("share.key has %v, %v", fi.Mode(), err)
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"lethe/cmd/lethe/console"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
+	"lethe/internal/seal"
 	"lethe/mind"
 )
 
@@ -118,7 +119,7 @@ func (x Exam) share(ctx context.Context) {
 	}
 	x.stored()
 	x.warn(!conf.Plain && len(conf.To) == 0, "share", "",
-		"whoever loses %s loses what is stored: keep a copy of it elsewhere", streams.KeyFile(x.Home.Dir))
+		"whoever loses %s loses what is stored: keep a copy of it elsewhere", seal.File(x.Home.Dir))
 }
 
 // stored tells when the store was last read, and what was found there since.

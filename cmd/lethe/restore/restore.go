@@ -15,11 +15,11 @@ import (
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/share/hosts"
-	"lethe/agent/share/streams"
 	"lethe/blobs"
 	"lethe/bridge/report"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/exit"
+	"lethe/internal/seal"
 )
 
 // Options are the flags of lethe restore.
@@ -139,7 +139,7 @@ func (r *restoring) run(ctx context.Context, keyFile string, at time.Time) error
 		}
 		r.began = true
 		err := shared.Restore(ctx, r.tell, r.lose)
-		if errors.Is(err, home.ErrNotFound) || errors.Is(err, streams.ErrKey) {
+		if errors.Is(err, home.ErrNotFound) || errors.Is(err, seal.ErrKey) {
 			r.began = false // nothing is there
 		}
 		return err
@@ -183,7 +183,7 @@ func (r *restoring) lose(what error) {
 
 // putKey writes share.key, unless an earlier Run has done so.
 func (r *restoring) putKey(file string) error {
-	if _, err := os.Stat(streams.KeyFile(r.home.Dir)); r.conf.Plain || err == nil {
+	if _, err := os.Stat(seal.File(r.home.Dir)); r.conf.Plain || err == nil {
 		return nil
 	}
 	key, err := readKey(r.app, file)

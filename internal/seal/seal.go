@@ -1,0 +1,249 @@
+// Package seal seals texts for the age keys in share.key of a home, which may change while a program runs.
+//
+//	keys, err := seal.Load(home, nil, true)
+//	data, err := keys.Seal(text)
+//	text, err := keys.Open(data) // ErrKey: none of the keys opens it
+package seal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+	"github.com/zeebo/blake3"
+
+	"lethe/internal/durable"
+	"lethe/internal/secret"
+)
+
+// File is the path of the keys of a home, the same on each host.
+func File(home string) string { return filepath.Join(home, "share.key") }
+
+// ErrKey says that no key here opens a text.
+var ErrKey = errors.New("no key in share.key opens it: copy share.key from a host that shares the home")
+
+// errPlain says that a text is stored in the other way.
+var errPlain = fmt.Errorf("%w; or share.plain is not as it was when the store was first used", ErrKey)
+
+// ErrOther says that a text, which is not damaged, names other keys than those here.
+var ErrOther = fmt.Errorf("%w: it has another key", ErrKey)
+
+// Keys seal and open texts. The first key of a File seals, and each opens. A file that changes counts at the next
+// text, unless it lacks a key that it had: older texts need that.
+type Keys struct {
+	Tell func(error) // why a file that has changed does not count
+
+	path string // of the File, "" for keys of no file
+	more []age.Recipient
+
+	mu   sync.Mutex
+	size int64 // of the file when it was read
+	at   time.Time
+	pairs
+}
+
+// pairs are keys at a moment.
+type pairs struct {
+	open  []age.Identity
+	seal  age.Recipient
+	names []string // of those that open
+}
+
+// named is a recipient whose texts name its key in a stanza: who lacks it sees that they are not damaged.
+type named struct{ age.Recipient }
+
+func (r named) name() string {
+	sum := blake3.Sum256(fmt.Append(nil, r.Recipient))
+	return fmt.Sprintf("lethe-%x", sum[:4])
+}
+
+func (r named) WrapWithLabels(key []byte) (all []*age.Stanza, labels []string, err error) {
+	if labelled, is := r.Recipient.(age.RecipientWithLabels); is {
+		all, labels, err = labelled.WrapWithLabels(key)
+	} else {
+		all, err = r.Wrap(key)
+	}
+	return append(all, &age.Stanza{Type: r.name()}), labels, err
+}
+
+// Load reads the key of a home. Where it is missing it is made, or without makes the error is ErrKey. Texts are
+// sealed for it and for more age recipients.
+func Load(home string, more []string, makes bool) (*Keys, error) {
+	keys := &Keys{path: File(home)}
+	err := keys.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = ErrKey; makes {
+			err = errors.Join(addKey(home, true), keys.read())
+		}
+	}
+	if err != nil || len(more) == 0 {
+		return keys, err
+	}
+	others, err := age.ParseRecipients(strings.NewReader(strings.Join(more, "\n")))
+	for _, other := range others {
+		keys.more = append(keys.more, named{other})
+	}
+	if err == nil {
+		_, err = keys.Seal(nil) // which fails for a post-quantum key beside an older one
+	}
+	if err != nil {
+		err = fmt.Errorf("share.to: %w", err)
+	}
+	return keys, err
+}
+
+// read reads the file if it has changed, and has it survive a power loss before something is sealed for it: who wrote it
+// may not have.
+func (keys *Keys) read() error {
+	fi, err := os.Stat(keys.path)
+	if err != nil || fi.Size() == keys.size && fi.ModTime().Equal(keys.at) {
+		return err
+	}
+	keys.size, keys.at = fi.Size(), fi.ModTime()
+	err = durable.Sync(keys.path)
+	var text []byte
+	if err == nil {
+		text, _, err = durable.ReadRegular(keys.path, 1<<16)
+	}
+	now := &Keys{}
+	if err == nil {
+		now, err = Parse(string(text))
+	}
+	for _, name := range keys.names {
+		if err == nil && !slices.Contains(now.names, name) {
+			err = errors.New("it lacks a key that it had: put that line back below the first")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", keys.path, err)
+	}
+	keys.pairs = now.pairs
+	return nil
+}
+
+// now returns the keys. A file that is away changes nothing.
+func (keys *Keys) now() pairs {
+	keys.mu.Lock()
+	defer keys.mu.Unlock()
+	err := keys.read()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && keys.Tell != nil {
+		keys.Tell(err)
+	}
+	return keys.pairs
+}
+
+// Parse reads what a File holds.
+func Parse(text string) (*Keys, error) {
+	own, err := age.ParseIdentities(strings.NewReader(text))
+	keys := &Keys{pairs: pairs{open: own}}
+	for _, identity := range own {
+		var one named
+		switch own := identity.(type) {
+		case *age.X25519Identity:
+			one.Recipient = own.Recipient()
+		case *age.HybridIdentity:
+			one.Recipient = own.Recipient()
+		}
+		secret.Add(fmt.Sprint(identity))
+		keys.names = append(keys.names, one.name())
+		if keys.seal == nil {
+			keys.seal = one
+		}
+	}
+	return keys, err
+}
+
+// New puts a new key before those in the File of a home: it seals from then on.
+func New(home string) error { return addKey(home, false) }
+
+// addKey puts a new key into the File of a home. The first one it puts into a file that is missing alone.
+func addKey(home string, first bool) error {
+	lock := durable.Lock(filepath.Join(home, "share", "key.lock"))
+	defer lock.Close()
+	err := durable.MkdirAll(filepath.Dir(lock.Path()), 0o700)
+	if err == nil {
+		err = lock.Lock()
+	}
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(File(home))
+	if first && errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	} else if first || err != nil { // another process was faster
+		return err
+	}
+	own, err := age.GenerateX25519Identity()
+	if err == nil {
+		err = durable.WriteFile(File(home), fmt.Appendf(nil, "%s\n%s", own, old), 0o600)
+	}
+	return err
+}
+
+var (
+	compressor = sync.OnceValue(func() *zstd.Encoder {
+		z, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20)) // options that are right
+		return z
+	})
+	decompressor = sync.OnceValue(func() *zstd.Decoder {
+		z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+		return z
+	})
+)
+
+// Seal returns a text that only hosts of the home can read, compressed. Nil keys leave it as it is.
+func (keys *Keys) Seal(text []byte) ([]byte, error) {
+	if keys == nil {
+		return text, nil
+	}
+	var b bytes.Buffer
+	w, err := age.Encrypt(&b, append([]age.Recipient{keys.now().seal}, keys.more...)...)
+	if err == nil {
+		_, err = w.Write(compressor().EncodeAll(text, nil))
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return b.Bytes(), err
+}
+
+// Open returns the text that was sealed.
+func (keys *Keys) Open(data []byte) ([]byte, error) {
+	switch sealed := bytes.HasPrefix(data, []byte("age-encryption.org/")); {
+	case sealed != (keys != nil):
+		return nil, errPlain
+	case keys == nil:
+		return data, nil
+	}
+	now := keys.now()
+	r, err := age.Decrypt(bytes.NewReader(data), now.open...)
+	if none, is := errors.AsType[*age.NoIdentityMatchError](err); is {
+		err = ErrKey
+		for _, name := range none.StanzaTypes {
+			if slices.Contains(now.names, name) { // its header is damaged
+				return nil, none
+			}
+			if strings.HasPrefix(name, "lethe-") {
+				err = ErrOther
+			}
+		}
+	}
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(r)
+	}
+	if err == nil {
+		text, err = decompressor().DecodeAll(text, nil)
+	}
+	return text, err
+}
