@@ -97,6 +97,18 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// The check of the store is a call that there is, and its timer starts it.
+func TestCheckUnit(t *testing.T) {
+	start := strings.Fields(strings.Join(values(t, "lethe-check.service", "ExecStart"), " "))
+	if len(start) != 3 || start[0] != program {
+		t.Fatalf("ExecStart=%q", start)
+	}
+	exists(t, "lethe-check.service", start[1:])
+	if got := values(t, "lethe-check.timer", "OnCalendar"); !slices.Equal(got, []string{"weekly"}) {
+		t.Errorf("OnCalendar=%q", got)
+	}
+}
+
 func TestSystemdTakesTheUnits(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {

@@ -54,7 +54,7 @@ func metrics(mux *http.ServeMux, with *backend.Backend) {
 		out.bridges(bridges)
 		out.minds(all)
 		if with.Shared != nil {
-			out.share(hosts.ReadStatus(with.Dir))
+			out.share(hosts.ReadStatus(with.Dir), hosts.ReadChecked(with.Dir))
 		}
 		out.usage(all)
 		out.metric("lethe_unreadable", "gauge", "How many identities could not be read at this scrape.")
@@ -162,11 +162,15 @@ func (e *exposition) minds(all []sampled) {
 	})
 }
 
-func (e *exposition) share(s hosts.Status) {
+func (e *exposition) share(s hosts.Status, found hosts.Checked) {
+	e.metric("lethe_share_check_age_seconds", "gauge", "Since all that the store has was last read; 9e9: never.")
+	e.sample("", age(found.Read))
 	e.metric("lethe_share_commit_seconds", "summary",
 		"How long commits of lives took to be durable at the store of all hosts.")
 	e.sample("_sum", s.CommitSum.Seconds())
 	e.sample("_count", s.Commits)
+	e.metric("lethe_share_faults", "gauge", "What was found lost or damaged in the store, and not written again.")
+	e.sample("", len(found.Faults))
 	e.metric("lethe_share_lease_age_seconds", "gauge", "Since this host last said to others that it is there.")
 	e.sample("", age(s.Renewed))
 	e.metric("lethe_share_rooms_age_seconds", "gauge", "Since the rooms here were last what all hosts have.")
