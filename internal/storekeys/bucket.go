@@ -36,11 +36,13 @@ func Bucket() (keys Keys, err error) {
 		Client:   &http.Client{Timeout: roleTime, Transport: &http.Transport{DisableKeepAlives: true}}, // and no proxy
 		Endpoint: cmp.Or(os.Getenv("AWS_ENDPOINT_URL_STS"), os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT")),
 	}
-	for _, place := range []credentials.Provider{&environment{}, &credentials.FileAWSCredentials{}, role} {
+	places := []credentials.Provider{&environment{}, &credentials.FileAWSCredentials{}, role}
+	if os.Getenv("AWS_PROFILE") != "" {
+		places = places[:2]
+	}
+	for _, place := range places {
 		keys = Keys{credentials.New(known{place})}
-		_, err = keys.GetWithContext(nil)
-		isMeant := place != role && os.Getenv("AWS_PROFILE") != "" && err != errNone
-		if err == nil || isMeant {
+		if _, err = keys.GetWithContext(nil); err == nil {
 			break
 		}
 	}
@@ -50,15 +52,13 @@ func Bucket() (keys Keys, err error) {
 	return keys, err
 }
 
-var errNone = errors.New("there is no key")
-
 // known has keys struck out wherever they are written.
 type known struct{ credentials.Provider }
 
 func (k known) RetrieveWithCredContext(with *credentials.CredContext) (credentials.Value, error) {
 	keys, err := k.Provider.RetrieveWithCredContext(with)
 	if err == nil && keys.AccessKeyID == "" {
-		err = errNone
+		err = errors.New("there is no key")
 	}
 	secret.Add(keys.SecretAccessKey, keys.SessionToken)
 	return keys, err
