@@ -123,6 +123,29 @@ func prune(n *html.Node) {
 			c.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, c.FirstChild)
 		}
 		prune(c)
+		if c.Data == "ol" {
+			number(c)
+		}
+	}
+}
+
+// number lets a list begin at its first entry's own number, and writes letters before entries: Markdown would count 1, 2.
+func number(list *html.Node) {
+	at, letters := 'a', attribute(list, "type")+attribute(list, "start") == "a"
+	if letters {
+		list.Data = "ul"
+	}
+	for item := range list.ChildNodes() {
+		if item.Data != "li" {
+			continue
+		}
+		if at == 'a' {
+			list.Attr = append(list.Attr, html.Attribute{Key: "start", Val: attribute(item, "value")})
+		}
+		if letters {
+			item.InsertBefore(&html.Node{Type: html.TextNode, Data: fmt.Sprintf("(%c) ", at)}, item.FirstChild)
+		}
+		at++
 	}
 }
 

@@ -253,3 +253,23 @@ func TestHiddenSentence(t *testing.T) {
 		}
 	}
 }
+
+// The steps and clauses of a page have the numbers and the letters by which its other text speaks of them.
+func TestNumbered(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]string{
+		`<ol><li>Turn</li><li>Pull</li></ol>`:                                "1. Turn\n2. Pull",
+		`<ol start=3><li>Turn</li><li>Pull</li></ol>`:                        "3. Turn\n4. Pull",
+		"<ol>\n<li value=7>Turn</li>\n<li value=8>Pull</li></ol>":            "7. Turn\n8. Pull",
+		`<ol type=a><li>Rent</li><li hidden>x</li><li><p>Heat</p></li></ol>`: "- (a) Rent\n- (b)\n  \n  Heat",
+		`<ol type=a start=3><li>Rent</li></ol>`:                              "3. Rent",
+		`<ol type=a><li>Rent<ol><li>Cold</li></ol></li></ol>`:                "- (a) Rent\n  \n  1. Cold",
+		`<ol value=2 type=i><li value=x>Rent</li></ol>`:                      "1. Rent",
+	} {
+		var out strings.Builder
+		lethetest.Must(t, parse(strings.NewReader("text/html\nhttps://example.com/\n"+page), &out))
+		if got := strings.TrimSpace(out.String()); got != want {
+			t.Errorf("%s is\n%q, want\n%q", page, got, want)
+		}
+	}
+}
