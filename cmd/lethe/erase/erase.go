@@ -17,13 +17,13 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/durable"
-	"lethe/internal/pattern"
 	"lethe/mind"
 )
 
@@ -181,8 +181,8 @@ func (f *finder) document(rel string) *document {
 		own = "self/" + name
 	}
 	doc := &document{ErasedFile: home.ErasedFile{Path: rel}, what: strings.TrimPrefix(own, "self/")}
-	for _, treatment := range treatments {
-		if treatment.files().MatchString(own) {
+	for _, treatment := range treatments() {
+		if treatment.files.MatchString(own) {
 			doc.how, doc.kind = treatment.how, treatment.kind
 			break
 		}
@@ -284,27 +284,32 @@ const (
 	anew     = "anew"     // removed if anything is erased, since it repeats what stands elsewhere
 )
 
+type treatment struct {
+	files     *regexp.Regexp
+	how, kind string
+}
+
 // treatments give files their fate and kind: the first that fits counts. A file without a fate never holds a text. The
 // directory of the identity is self.
-var treatments = []struct {
-	files     func() *regexp.Regexp
-	how, kind string
-}{
-	{pattern.Lazy(`^blobs/`), Erased, blob},
-	{pattern.Lazy(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
-	{pattern.Lazy(`^config\.toml$`), Left, raw},
-	{pattern.Lazy(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`), Erased, raw},
-	{pattern.Lazy(`^(chats|share)/`), "", ""},
-	{pattern.Lazy(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
-	{pattern.Lazy(`^bridges/`), bridging, state},
-	{pattern.Lazy(`^self/SOUL\.md$`), soul, raw},
-	{pattern.Lazy(`^self/LIFE\.md$`), Erased, log},
-	{pattern.Lazy(`^self/context\.md$`), anew, mine},
-	{pattern.Lazy(`^self/((status|summaries)\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
-	{pattern.Lazy(`^self/(workspace|sandbox|gate)/`), mayGo, raw},
-	{pattern.Lazy(`^self/wishes/`), Removed, wish},
-	{pattern.Lazy(`^self/.*\.json$`), Erased, state},
-	{pattern.Lazy(`^self/`), Erased, raw},
-	{pattern.Lazy(`^agents/[^/]*/`), Other, raw},
-	{pattern.Lazy(``), Erased, raw},
-}
+var treatments = sync.OnceValue(func() []treatment {
+	is := regexp.MustCompile
+	return []treatment{
+		{is(`^blobs/`), Erased, blob},
+		{is(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
+		{is(`^config\.toml$`), Left, raw},
+		{is(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`), Erased, raw},
+		{is(`^(chats|share)/`), "", ""},
+		{is(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
+		{is(`^bridges/`), bridging, state},
+		{is(`^self/SOUL\.md$`), soul, raw},
+		{is(`^self/LIFE\.md$`), Erased, log},
+		{is(`^self/context\.md$`), anew, mine},
+		{is(`^self/((status|summaries)\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
+		{is(`^self/(workspace|sandbox|gate)/`), mayGo, raw},
+		{is(`^self/wishes/`), Removed, wish},
+		{is(`^self/.*\.json$`), Erased, state},
+		{is(`^self/`), Erased, raw},
+		{is(`^agents/[^/]*/`), Other, raw},
+		{is(``), Erased, raw},
+	}
+})
