@@ -138,6 +138,7 @@ func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 // Wherever an import is killed, the next one finds no life, or a whole one.
 func TestKilledImport(t *testing.T) {
 	lethetest.Unraced(t)
+	t.Parallel()
 	tr := newTravel(t)
 	old := tr.newHome()
 	tr.lines(old, func() {}, "remember that the deploy key is in vault 7")

@@ -18,6 +18,7 @@ import (
 // everywhere where it was, and the life is whole.
 func TestEraseKilled(t *testing.T) {
 	lethetest.Unraced(t)
+	t.Parallel()
 	lethe, err := exec.LookPath("lethe")
 	lethetest.Must(t, err)
 	const word = "deploy key is in vault 7"
@@ -56,7 +57,7 @@ func TestEraseKilled(t *testing.T) {
 		t.Fatalf("%d of %d are left: %v\n%s", count(whole), all, err, out)
 	}
 	writes := strings.Count(lethetest.Read(t, trace), "\n")
-	kills := lethetest.Sample(4, 8, 2*writes)
+	kills := lethetest.Sample(4, 6, 2*writes)
 	lethetest.Tried(t, kills)
 	for i := range kills {
 		n := 1 + (i*writes/kills+time.Now().YearDay()*7)%writes
@@ -94,6 +95,7 @@ func TestEraseKilled(t *testing.T) {
 // erases from, and no other. The life is not fired by that, and answers again each time; the daemon does not end.
 func TestEraseKilledWhileHired(t *testing.T) {
 	lethetest.Unraced(t)
+	t.Parallel()
 	home := lethetest.Dir(t)
 	lethetest.Write(t, filepath.Join(home, "roles", "nurse", "SOUL.md"), "You are a nurse.")
 	lethetest.Write(t, filepath.Join(home, "roles", "nurse", "role.toml"), "model = \"offline\"\n")
@@ -127,7 +129,7 @@ func TestEraseKilledWhileHired(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	writes := strings.Count(lethetest.Read(t, trace), "\n")
-	kills := lethetest.Sample(4, 10, 2*writes)
+	kills := lethetest.Sample(4, 6, 2*writes)
 	lethetest.Tried(t, kills)
 	for i := range kills {
 		answers("the key is in vault 7")

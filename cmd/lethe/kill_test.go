@@ -41,6 +41,7 @@ const question = "what did I say about the deploy key?"
 // moment, nothing may be lost or doubled. It tries a sample of the moments; all of
 // them with LETHE_LONG=1.
 func TestKillBetweenAnyTwoWrites(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(rehearsal.New(rehearsal.Options{}))
 	t.Cleanup(server.Close)
 

@@ -68,6 +68,7 @@ func (a *asked) rerun(home string, args ...string) (r struct {
 // A past request that is asked again is the same to the byte, over a compaction, and the life is not touched. A turn
 // ends at the first call that differs; a budget and a missing yes end it before anything is asked.
 func TestRerun(t *testing.T) {
+	t.Parallel()
 	a := newAsked(t)
 	home := a.newHome()
 	var lines []string
@@ -127,6 +128,7 @@ func (a *asked) priced(home string, day float64) {
 
 // What reruns cost is in the ledger, so repeated ones cannot pass a day's limit, wherever one is killed. No life tells.
 func TestRerunIsPaid(t *testing.T) {
+	t.Parallel()
 	a := newAsked(t)
 	home := a.newHome()
 	a.lines(home, func() {}, "hello", "what is new?")
@@ -191,6 +193,7 @@ func TestRerunIsPaid(t *testing.T) {
 // With another limit a request has what a life with that limit would have asked: all, or less, never more than the
 // limit; and the original of what is left out. The life and its texts are not touched.
 func TestRerunWithinLimit(t *testing.T) {
+	t.Parallel()
 	a := newAsked(t)
 	home := a.newHome()
 	var lines []string
@@ -255,6 +258,7 @@ func count(t *testing.T, home string) (n int) {
 
 // The page tells the price, asks behind a yes, and shows what the command shows.
 func TestRerunOnThePage(t *testing.T) {
+	t.Parallel()
 	a, s := newAsked(t), newServed(t)
 	s.home = a.newHome()
 	a.lines(s.home, func() {}, "hello")
@@ -288,6 +292,7 @@ var hashes = regexp.MustCompile(`[0-9a-f]{16,}`)
 // What a life with a large limit is asked with a smaller one is what a life with the smaller one was asked, but for
 // hashes, over compactions without a model.
 func TestRerunIsTheOtherLife(t *testing.T) {
+	t.Parallel()
 	var lines []string
 	for n := range 24 {
 		lines = append(lines, fmt.Sprintf("the berth of boat %d is at pier %d, and %s", n, 90+n, strings.Repeat("the tide is low. ", 240)))

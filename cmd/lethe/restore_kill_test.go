@@ -77,7 +77,7 @@ func TestRestoreCutShort(t *testing.T) {
 			lethetest.Words(t, out, "as it was at", time.Now().Format("(-07:00)"))
 		}
 		writes := strings.Count(lethetest.Read(t, trace), "\n")
-		every := lethetest.Sample(61, 17, 1)
+		every := lethetest.Sample(61, 31, 1)
 		for n := 1 + time.Now().YearDay()%every; n <= writes; n += every {
 			for _, how := range []string{"before", "after", "fails"} {
 				moment := fmt.Sprintf("%s:%d", how, n)

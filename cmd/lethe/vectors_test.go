@@ -364,6 +364,7 @@ func requests(t *testing.T, home string) map[string][]byte {
 
 // Each life of docs/vectors has the next requests that are recorded with it, for the program and for docs/reader.py.
 func TestVectors(t *testing.T) {
+	t.Parallel()
 	lethetest.Unraced(t)
 	dir := filepath.Join(lethetest.Root(t), "docs", "vectors")
 	for name, live := range shapes {
