@@ -73,7 +73,7 @@ func TestReaderOfThePages(t *testing.T) {
 			home := lethetest.Dir(t)
 			args := []string{filepath.Join(lethetest.Root(t), "docs", "reader.py"), "--preset", preset, home}
 			var want [][]byte
-			for j := range lethetest.Sample(2, 2, 25) {
+			for j := range lethetest.Sample(1, 1, 25) {
 				w, name := lives.Example(i*1000+len(preset)*100+j), fmt.Sprintf("life%d", j)
 				w.save(t, home, name)
 				args, want = append(args, name), append(want, w.body(t, preset))

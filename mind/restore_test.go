@@ -146,7 +146,8 @@ func TestHostileSnapshot(t *testing.T) {
 		t.Fatalf("%v\n%s", err, body)
 	}
 	tried := 0
-	for n := 0; n < 2000; n += lethetest.Sample(7, 2, 1) {
+	every := lethetest.Sample(7, 5, 1)
+	for n := time.Now().YearDay() % every; n < 2000; n += every {
 		if bytes.Equal(splice(body, n, `"never there"`), body) {
 			continue
 		}
@@ -162,7 +163,7 @@ func TestHostileSnapshot(t *testing.T) {
 			}()
 		}
 	}
-	if tried < 1000 {
+	if tried < 1000/every {
 		t.Errorf("tried %d snapshots", tried)
 	}
 }
