@@ -555,15 +555,15 @@ func TestRoomsInOneLife(t *testing.T) {
 	}
 }
 
-// Lives of six people, of their two groups and one that anybody hears are asked for each other's words by every way that
+// Lives of some people, of their two groups and one that anybody hears are asked for each other's words by every way that
 // a model has, over compactions, kills and forks: with LETHE_LONG=1 in 2000 requests. No request and no text of a life holds
 // what its audience may not read, and what may pass does, each time.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
-	groups := map[string][]string{"house": {"ann", "ben", "cem"}, "yard": {"dan", "eva", "fay"}}
-	remarks, enough := 4, func(rounds int) bool { return rounds == 2 }
-	if testing.Short() {
-		remarks, enough = 2, func(rounds int) bool { return rounds == 1 }
+	groups := map[string][]string{"house": {"ann", "ben"}, "yard": {"dan", "eva"}}
+	remarks, rounds := lethetest.Sample(2, 2, 4), lethetest.Sample(1, 2, 20)
+	if lethetest.Long() {
+		groups["house"], groups["yard"] = append(groups["house"], "cem"), append(groups["yard"], "fay")
 	}
 	rooms, mayRead := map[string]string{"stranger": "dev"}, map[string][]string{}
 	tries := []string{"RECALL", `{"query":"canary"}`, "SPAWN", `{"brief":"attack, too","tools":["JOIN","READ_FILE"]}`}
@@ -604,9 +604,6 @@ func TestCanaries(t *testing.T) {
 		}
 	}
 	*attack = *calls(tries...)
-	if lethetest.Long() {
-		enough = func(rounds int) bool { return rounds >= 17 && len(w.requests()) >= 2000 }
-	}
 	try := func(name string, round int) {
 		id, room, before := lives[name], rooms[name], len(w.results(lives[name]))
 		asks := func() (answers int) {
@@ -627,7 +624,7 @@ func TestCanaries(t *testing.T) {
 		}
 		s := w.supervise(id)
 		ends(answers)
-		if round%18 == 9 { // killed in its first call: none of the others has begun
+		if round%2 > 0 && round%9 < 2 && len(mayRead[name]) == 2 { // killed in its first calls: none of the others has begun
 			ends(asks())
 		}
 		lethetest.Must(t, home.Ask(id, home.WishCompact))
@@ -639,18 +636,21 @@ func TestCanaries(t *testing.T) {
 				slices.ContainsFunc(w.results(id)[before:], passes), true)
 		}
 	}
-	for round := 0; !enough(round); round++ {
+	for round := range rounds {
 		for name := range rooms {
 			try(name, round)
 		}
 	}
-	may := 14 // with what each fork knows
+	may := 0
+	for name := range lives {
+		may += len(mayRead[name])
+	}
 	for name, id := range maps.Clone(lives) {
 		if !lethetest.Long() && name != "life of ann" && name != "group house" {
 			continue
 		}
 		fork := "fork of " + name
-		may += len(mayRead[name])
+		may += len(mayRead[name]) // what it knows from before
 		rooms[fork], mayRead[fork] = rooms[name], mayRead[name]
 		lives[fork], _ = w.fork(id, home.Moment{}, "fork-"+id.Name, rooms[name])
 		try(fork, 0)

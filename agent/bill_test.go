@@ -82,6 +82,9 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 			w.say("dev", "ann", "/stop")
 		}
 		w.answered("dev", 2)
+		if step.Fault == rehearsal.Truncate { // which was paid for: it rests for a minute, or until somebody writes
+			w.ask("dev", "well?")
+		}
 		r.finish()
 		spent := w.events(id, "spent")
 		if len(spent) != 1 || spent[0].Get("estimated") != "yes" {

@@ -156,10 +156,10 @@ func TestSummariesOutliveARestart(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) (w *world, r *running, made []string) {
 		late := rehearsal.Step{Task: "summarise", Skip: 2, Times: 1, Fault: rehearsal.Hang}
-		w = forgetful(t, 60_000, late, always("noted"))
+		w = forgetful(t, 30_000, late, always("noted"))
 		w.conf.Forgetting.Parallel = 1
 		r = w.run(w.boot("ada", "dev"))
-		w.talk(40, 120)
+		w.talk(15, 120)
 		r.settled()
 		lethetest.Must(t, home.Ask(r.id, home.WishCompact))
 		w.eventually("a third summary is asked for", func() bool { return len(w.tasks("summarise")) == 3 })

@@ -52,7 +52,7 @@ func TestCostBefore(t *testing.T) {
 	}
 	for i := range 4 {
 		if i == 2 {
-			w.talk(20, 2000)
+			w.talk(8, 400)
 			r.settled()
 			r.compact()
 			equal(t, "served to a new epoch", cost().Cached, 0)

@@ -139,11 +139,11 @@ func (w *world) use(c llm.Config) {
 	w.gauge.Model = client
 }
 
-// eventually polls cond until it holds.
+// eventually polls cond until it holds: more rarely where it takes long, since a look may read a whole life.
 func (w *world) eventually(what string, cond func() bool) {
 	w.Helper()
-	for deadline := time.Now().Add(w.limit); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for began := time.Now(); !cond(); time.Sleep(min(max(2*time.Millisecond, time.Since(began)/8), 25*time.Millisecond)) {
+		if time.Since(began) > w.limit {
 			w.Fatalf("waited %v in vain until %s\n%s", w.limit, what, w.dump())
 		}
 	}
