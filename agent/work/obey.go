@@ -26,6 +26,9 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 				said += fmt.Sprintf("It waits for /work confirm %s: %s\n", strings.TrimSuffix(plan.Name, ".md"), plan.Bounds)
 			}
 		}
+		if len(plans) > 0 { // which say it
+			err = nil
+		}
 		return said + "/work confirm, pause or drop PLAN changes one.", err
 	}
 	n := slices.IndexFunc(plans, func(p Plan) bool { return strings.TrimSuffix(p.Name, ".md") == strings.TrimSuffix(words[1], ".md") })

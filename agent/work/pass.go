@@ -242,14 +242,14 @@ func (p Plan) leave(file, why string) error {
 // Waits reports whether nothing of the plan may begin before a person confirms it.
 func (p Plan) Waits(home string, s *mind.State) bool {
 	_, err := os.Lstat(p.paused(home, s))
-	return p.Held || err == nil || p.Unconfirmed(home, s)
+	return !p.Broken && (p.Held || err == nil || p.Unconfirmed(home, s)) // nobody can confirm a broken one
 }
 
 // Begins reports whether a step that was given may begin: its plan is still there, and waits for nobody.
 func Begins(home, workspace string, s *mind.State, step string) bool {
 	plans, _ := Steps(workspace)
 	return slices.ContainsFunc(plans, func(p Plan) bool {
-		return strings.HasPrefix(step, p.key()+"/") && !p.Waits(home, s)
+		return strings.HasPrefix(step, p.key()+"/") && !p.Broken && !p.Waits(home, s)
 	})
 }
 

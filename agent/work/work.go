@@ -130,7 +130,7 @@ func readAll(workspace string, digest digester) (plans []Plan, err error) {
 			*plan, problem = read(root, name, digest)
 		}
 		if problem != nil {
-			*plan = Plan{Name: name, Goal: "cannot be read: " + problem.Error(), Held: true, Broken: true}
+			*plan = Plan{Name: name, Goal: "cannot be read: " + problem.Error(), Broken: true}
 			err = errors.Join(err, fmt.Errorf("read plan %s: %w", name, problem))
 		}
 		plan.beside = beside

@@ -185,10 +185,12 @@ func TestStrangeFiles(t *testing.T) {
 		}
 	}
 	lethetest.Equal(t, "the others are read", equal, true)
-	said, _ := work.Obey(dir, dir, &mind.State{}, "")
-	if !strings.Contains(said, "large.md cannot be read: it has more than 262144 bytes\n") {
+	said, err := work.Obey(dir, dir, &mind.State{}, "")
+	if err != nil || strings.Contains(said, "It waits") || work.Begins(dir, dir, &mind.State{}, "large.md/1 0123 ") || !strings.Contains(said, "large.md cannot be read: it has more than 262144 bytes\n") {
 		t.Errorf("people are not told: %s", said)
 	}
+	lethetest.Must(t, plans[2].Pause(dir, &mind.State{}))
+	lethetest.Equal(t, plans[2].Name+" waits", plans[2].Waits(dir, &mind.State{}), false)
 	for verb, want := range map[string]string{"confirm": "it cannot be read", "drop": ""} {
 		_, err := work.Obey(dir, dir, &mind.State{}, verb, "large")
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

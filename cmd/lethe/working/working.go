@@ -16,6 +16,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/work"
 	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/console"
 	"lethe/internal/durable"
 	"lethe/internal/screen"
 	"lethe/mind"
@@ -152,7 +153,8 @@ func write(out io.Writer, id home.Identity, plans []Plan, promises []string) {
 	for _, plan := range plans {
 		fmt.Fprintf(out, "%s: %s\n", screen.Sanitize(plan.Plan), screen.Sanitize(plan.Goal))
 		if plan.Waits {
-			fmt.Fprintf(out, "  waits for: lethe work confirm %s\n", screen.Sanitize(strings.TrimSuffix(plan.Plan, ".md")))
+			name := console.Quoted(screen.Sanitize(strings.TrimSuffix(plan.Plan, ".md")))
+			fmt.Fprintf(out, "  waits for: lethe work confirm %s\n", name)
 			fmt.Fprintf(out, "  bounds: %s\n", plan.Bounds)
 		}
 		if plan.Spent > 0 {
