@@ -256,7 +256,7 @@ func (j *jetStream) get(ctx context.Context, stream string, n int) ([]byte, erro
 
 func (j *jetStream) newest(ctx context.Context, stream string) (int, error) {
 	m, err := j.find(ctx, stream, MostNumber)
-	if errors.Is(err, ErrMissing) {
+	if err == ErrMissing {
 		err = nil
 	}
 	return m.n, err
@@ -327,12 +327,10 @@ func (j *jetStream) list(ctx context.Context, prefix string) (streams []string, 
 	return slices.Collect(maps.Keys(listed)), nil
 }
 
-func (j *jetStream) watch(ctx context.Context, signal func(), streams []string) {
+func (j *jetStream) watch(ctx context.Context, signal func(), stream string) {
 	defer j.conn.FlushTimeout(answerTime)
-	for _, stream := range streams {
-		sub, err := j.conn.Subscribe("told."+j.subject(stream), func(*nats.Msg) { signal() })
-		if err == nil {
-			context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
-		}
+	sub, err := j.conn.Subscribe("told."+j.subject(stream), func(*nats.Msg) { signal() })
+	if err == nil {
+		context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
 	}
 }

@@ -34,10 +34,10 @@ type Store interface {
 	Newest(ctx context.Context, stream string, after int) (int, error)
 	// Numbers lists the numbers of a stream, in no order. It reads no text.
 	Numbers(ctx context.Context, stream string) ([]int, error)
-	// Watch signals "look": at once, and when one of the streams may have become longer. Signals coalesce, and some are
+	// Watch signals "look": at once, and when somebody else may have made a stream longer. Signals coalesce, and some are
 	// false. Where the store does not tell, it is asked each 2 s while there is news, and at least each 10 s. The channel
 	// stays open when ctx ends.
-	Watch(ctx context.Context, streams ...string) <-chan struct{}
+	Watch(ctx context.Context, stream string) <-chan struct{}
 	// Delete forgets numbers up to one, never the newest. In a bucket and a directory a host that knows nothing can
 	// create such a number again: callers read it from the pack that holds it, and keep the first text of each holder,
 	// which stops that host. JetStream refuses it by itself, and keep is not asked. After an error Delete may be

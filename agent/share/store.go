@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +26,7 @@ type engine struct {
 	list    func(ctx context.Context, prefix string) ([]string, error) // more than asked for, perhaps
 	close   func()
 	// watch signals news; some may get lost. It is nil for engines that do not tell.
-	watch    func(ctx context.Context, signal func(), streams []string)
+	watch    func(ctx context.Context, signal func(), stream string)
 	settings func(ctx context.Context) ([]Finding, error) // finds wrong ones, with one request; nil if there are none
 	failed   func(error) error                            // explains an error; may be nil
 	probe    func(ctx context.Context) []Finding          // warns of faults that take more requests to find; may be nil
@@ -39,6 +40,7 @@ type store struct {
 	tell     func(error)  // of a call that has no answer yet; may be nil
 	told     atomic.Bool  // since the last answer
 	proven   atomic.Bool  // prove has found no trouble
+	watched  sync.Map     // by stream, the newest number that was created here: it is no news
 }
 
 var streamName = pattern.Lazy(`^[a-z0-9_-][a-z0-9._-]*(/[a-z0-9_-][a-z0-9._-]*)*$`)
@@ -63,7 +65,11 @@ func (s *store) insist(ctx context.Context, what string, try func(context.Contex
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
-	defer time.AfterFunc(tellAfter, func() { s.tellOnce(what) }).Stop()
+	defer time.AfterFunc(tellAfter, func() {
+		if s.tell != nil && s.told.CompareAndSwap(false, true) {
+			s.tell(fmt.Errorf("%s: %w", what, ErrAway))
+		}
+	}).Stop()
 	for limit, pause := 2*time.Second, 2*time.Millisecond; ; limit, pause = 2*limit, min(2*pause, time.Second) {
 		once, done := context.WithTimeout(ctx, limit)
 		err := try(once)
@@ -99,12 +105,6 @@ func (s *store) insist(ctx context.Context, what string, try func(context.Contex
 // tellAfter is the time after which people are told that a call has no answer yet.
 const tellAfter = time.Second
 
-func (s *store) tellOnce(what string) {
-	if s.tell != nil && s.told.CompareAndSwap(false, true) {
-		s.tell(fmt.Errorf("%s: %w", what, ErrAway))
-	}
-}
-
 // Tell has a store that Open returned call f when a call has no answer for a second, once until the next answer.
 func Tell(opened Store, f func(error)) {
 	if s, is := opened.(*store); is {
@@ -128,7 +128,7 @@ func (s *store) Create(ctx context.Context, stream string, n int, data []byte) e
 // put is Create in a store that is known to be one.
 func (s *store) put(ctx context.Context, stream string, n int, data []byte) error {
 	text := frame(data)
-	return s.insist(ctx, fmt.Sprintf("create %s %d", stream, n), func(ctx context.Context) error {
+	err := s.insist(ctx, fmt.Sprintf("create %s %d", stream, n), func(ctx context.Context) error {
 		failed := s.create(ctx, stream, n, text)
 		if failed == nil {
 			return nil
@@ -146,6 +146,10 @@ func (s *store) put(ctx context.Context, stream string, n int, data []byte) erro
 		}
 		return failed
 	})
+	if _, is := s.watched.Load(stream); is && err == nil {
+		s.watched.Store(stream, n)
+	}
+	return err
 }
 
 // frame puts the length of a text before it: a text that was cut off shows.
@@ -194,7 +198,7 @@ func (s *store) Numbers(ctx context.Context, stream string) (all []int, err erro
 	return all, err
 }
 
-func (s *store) Watch(ctx context.Context, streams ...string) <-chan struct{} {
+func (s *store) Watch(ctx context.Context, stream string) <-chan struct{} {
 	look := make(chan struct{}, 1)
 	signal := func() {
 		select {
@@ -202,40 +206,39 @@ func (s *store) Watch(ctx context.Context, streams ...string) <-chan struct{} {
 		default: // one waits already
 		}
 	}
-	go s.look(ctx, signal, streams)
+	go s.look(ctx, signal, stream)
 	return look
 }
 
-// look asks for the next text of streams until ctx ends, less often the longer there is no news. It lists at first, and
+// look asks for the next text of a stream until ctx ends, less often the longer there is no news. It lists at first, and
 // now and then: that text may be in a pack already.
-func (s *store) look(ctx context.Context, signal func(), streams []string) {
+func (s *store) look(ctx context.Context, signal func(), stream string) {
 	calm := 10 * time.Second
 	if s.watch != nil {
-		s.watch(ctx, signal, streams)
+		s.watch(ctx, signal, stream)
 		calm *= 3
 	}
 	signal()
-	seen, news := map[string]int{}, time.Now()
+	seen, news := 0, time.Now()
 	for k := 0; ; k++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(max(2*time.Second, min(calm, time.Since(news)/10))):
 		}
-		for _, stream := range streams {
-			n := seen[stream]
-			if n == 0 || k%100 == 0 {
-				newest, _ := s.Newest(ctx, stream, n)
-				n = max(n, newest)
-			}
-			for err := error(nil); err == nil || errors.Is(err, ErrDamaged); n++ { // what is damaged is news, too
-				_, err = s.Get(ctx, stream, n+1)
-			}
-			n--
-			if n > seen[stream] {
-				seen[stream], news = n, time.Now()
-				signal()
-			}
+		own, _ := s.watched.LoadOrStore(stream, 0)
+		seen = max(seen, own.(int))
+		n := seen
+		if n == 0 || k%100 == 0 {
+			newest, _ := s.Newest(ctx, stream, n)
+			n = max(n, newest)
+		}
+		for err := error(nil); err == nil || errors.Is(err, ErrDamaged); n++ { // what is damaged is news, too
+			_, err = s.Get(ctx, stream, n+1)
+		}
+		if n--; n > seen {
+			seen, news = n, time.Now()
+			signal()
 		}
 	}
 }

@@ -160,7 +160,8 @@ func TestPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		m := &memory{texts: map[int]string{}}
-		look := m.store(time.Second).Watch(ctx, "room")
+		s := m.store(time.Second)
+		look := s.Watch(ctx, "room")
 		<-look // at once
 		for n := 1; n <= 5; n++ {
 			time.Sleep(500 * time.Millisecond)
@@ -181,7 +182,20 @@ func TestPolls(t *testing.T) {
 			t.Error("there is no news")
 		default:
 		}
-		m.put(6)
+		asked = m.count()
+		for n := 6; n < 30; n++ { // texts of its own are no news, and it does not read them
+			lethetest.Must(t, s.Create(ctx, "room", n, []byte("own")))
+		}
+		time.Sleep(time.Minute)
+		if now := m.count() - asked; now > 24+8 {
+			t.Errorf("behind 24 texts of its own the store is asked %d times", now)
+		}
+		select {
+		case <-look:
+			t.Error("its own texts are news")
+		default:
+		}
+		m.put(30)
 		began := time.Now()
 		<-look
 		if took := time.Since(began); took > 10*time.Second {

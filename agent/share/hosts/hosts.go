@@ -349,8 +349,8 @@ func (s *Cluster) Serve(ctx context.Context, changed <-chan struct{}) error {
 		beside.Go(func() { f(serving) })
 	}
 	s.drains = -1
-	err = s.rounds(ctx, changed, func(ctx context.Context) error {
-		err := s.rooms.Sync(ctx)
+	err = s.rounds(ctx, changed, func(ctx context.Context, sync func(context.Context) error) error {
+		err := sync(ctx)
 		s.counts.change(func(now *Status) { now.reached(err, &now.Synced) })
 		if err != nil {
 			return err
@@ -379,11 +379,11 @@ func (s *Cluster) Follow(ctx context.Context, changed <-chan struct{}, attends b
 		beside.Go(func() { end(s.attend(ctx)) })
 	}
 	s.drains = -1
-	err := s.rounds(ctx, changed, func(ctx context.Context) error {
+	err := s.rounds(ctx, changed, func(ctx context.Context, sync func(context.Context) error) error {
 		if s.served() {
 			return nil
 		}
-		err := s.rooms.Sync(ctx)
+		err := sync(ctx)
 		if err != nil || !attends {
 			return err
 		}
@@ -400,11 +400,15 @@ func (s *Cluster) Follow(ctx context.Context, changed <-chan struct{}, attends b
 	return err
 }
 
-// rounds calls f whenever there may be something new in a room, until ctx ends or f returns ErrDrained.
-func (s *Cluster) rounds(ctx context.Context, changed <-chan struct{}, f func(context.Context) error) error {
-	told, trouble := s.streams.Watch(ctx, rooms.Stream), ""
+// rounds calls f whenever there may be something new in a room, with what brings it, until ctx ends or f returns
+// ErrDrained.
+func (s *Cluster) rounds(
+	ctx context.Context, changed <-chan struct{}, f func(ctx context.Context, sync func(context.Context) error) error,
+) error {
+	told, trouble, sync := s.streams.Watch(ctx, rooms.Stream), "", s.rooms.Sync
 	for {
-		err, wait := f(ctx), time.Minute
+		err, wait := f(ctx, sync), time.Minute
+		sync = s.rooms.Sync
 		switch was := trouble; {
 		case err == ErrDrained:
 			return err
@@ -420,6 +424,9 @@ func (s *Cluster) rounds(ctx context.Context, changed <-chan struct{}, f func(co
 		select {
 		case <-ctx.Done():
 		case <-changed:
+			if trouble == "" {
+				sync = s.rooms.Publish
+			}
 		case <-told:
 		case <-time.After(wait):
 		}

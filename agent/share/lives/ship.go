@@ -321,9 +321,7 @@ const freshFor = 10 * time.Second
 func (c *Tenure) Check(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	slept := time.Now().Round(0).Sub(c.acked.Round(0))
-	isFresh := max(time.Since(c.acked), slept) < freshFor
-	if isFresh && !c.holed.Load() {
+	if streams.Since(c.acked) < freshFor && !c.holed.Load() {
 		return nil
 	}
 	asked, err := c.insist(ctx, func() error { return c.isNewest(ctx) })

@@ -176,6 +176,7 @@ func TestAnotherStore(t *testing.T) {
 	}
 	fails := func(want error) {
 		t.Helper()
+		time.Sleep(freshFor)
 		if err := a.Sync(t.Context()); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}

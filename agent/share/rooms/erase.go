@@ -58,7 +58,7 @@ func (s *round) makeAnew() (err error) {
 // mark adds an entry without lines.
 func (s *round) mark(erased int) (err error) {
 	for range 20 {
-		if err = s.sync("", nil); err == nil {
+		if err = s.sync(true, true); err == nil {
 			err = s.add(nil, erased)
 		}
 		if !share.IsTaken(err) {

@@ -18,46 +18,65 @@ import (
 // maxAdded bounds the lines of one item, in bytes, as long as one line is shorter.
 const maxAdded = 256 << 10
 
-// appended returns what people and programs have appended to rooms here, or to only one, since the last round.
-func (s *round) appended(only string) (items []item, err error) {
+// appended returns what people and programs have appended to rooms here since the last round, or only to those of posts.
+// Then it takes posts that came meanwhile, if it has looked at their rooms.
+func (s *round) appended(everywhere bool) (items []item, err error) {
 	if items, err = s.drained(); err != nil {
 		return nil, err
 	}
-	rooms := map[string]int64{only: 0}
-	if only == "" {
+	rooms := map[string]int64{}
+	if everywhere {
 		rooms = maps.Clone(s.step.Sizes)
 		for _, room := range chat.All(s.Dir) {
 			rooms[room] = 0
+		}
+	} else {
+		s.take()
+		for _, p := range s.posts {
+			rooms[p.room] = 0
 		}
 	}
 	for _, room := range slices.Sorted(maps.Keys(rooms)) {
 		if !chat.ValidRoom(room) {
 			continue
 		}
-		if s.hasNewReaders(room) {
-			items = append(items, item{Room: room})
-		}
-		now := durable.LookAt(chat.Path(s.Dir, room))
-		if s.looks[room].Same(now) {
-			continue
-		}
-		lines, sound, err := s.behind(room)
-		switch {
-		case err != nil:
-		case len(lines) > 0:
-			var part item
-			part, err = s.item(room, lines, sound)
-			items = append(items, part)
-		case sound:
-			s.looks[room] = now
-		default: // somebody changed the past, or removed the file
-			_, err = s.rewrite(room, nil, now.FileInfo)
-		}
-		if err != nil {
+		more, err := s.appendedTo(room)
+		mustEnd := everywhere || errors.Is(err, durable.ErrShort)
+		if err != nil && mustEnd {
 			return nil, err
 		}
+		if err != nil {
+			s.fails(room, err)
+		}
+		items = append(items, more...)
+	}
+	if everywhere {
+		s.take()
 	}
 	return items, nil
+}
+
+func (s *round) appendedTo(room string) (items []item, err error) {
+	if s.hasNewReaders(room) {
+		items = append(items, item{Room: room})
+	}
+	now := durable.LookAt(chat.Path(s.Dir, room))
+	if s.looks[room].Same(now) {
+		return items, nil
+	}
+	lines, sound, err := s.behind(room)
+	switch {
+	case err != nil:
+	case len(lines) > 0:
+		var part item
+		part, err = s.item(room, lines, sound)
+		items = append(items, part)
+	case sound:
+		s.looks[room] = now
+	default: // somebody changed the past, or removed the file
+		_, err = s.rewrite(room, nil, now.FileInfo)
+	}
+	return items, err
 }
 
 // behind returns whole lines of a room in chats that the file in share lacks, at most maxAdded bytes or one line. sound

@@ -14,7 +14,6 @@
 package rooms
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +49,9 @@ type Rooms struct {
 	made sync.Once
 	turn chan struct{} // full while the lock is held
 
+	mu    sync.Mutex
+	posts []*post // for the next round
+
 	mends  time.Time               // when another host has said that it makes the stream anew
 	pulled time.Time               // when the stream was last read to its end
 	packed time.Time               // when it was last asked whether entries are to be packed
@@ -69,6 +71,9 @@ type round struct {
 	ctx  context.Context
 	step step
 
+	posts []*post       // that it is to make
+	later durable.Syncs // of the step
+
 	claims bool // entries say that this host makes the stream anew
 
 	anew  string    // directory of the files of rooms while the stream is read from its beginning; else ""
@@ -77,9 +82,16 @@ type round struct {
 
 // locked calls f with a round, after it has finished an earlier round that was cut short.
 func (r *Rooms) locked(ctx context.Context, f func(*round) error) error {
+	return r.lockedFor(ctx, nil, f)
+}
+
+// lockedFor is locked, unless another round has made a post before.
+func (r *Rooms) lockedFor(ctx context.Context, p *post, f func(*round) error) error {
 	r.made.Do(func() { r.turn = make(chan struct{}, 1) })
 	select {
 	case r.turn <- struct{}{}:
+	case <-p.made():
+		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("lock the rooms: %w", ctx.Err())
 	}
@@ -101,6 +113,9 @@ func (r *Rooms) locked(ctx context.Context, f func(*round) error) error {
 		if err = s.readAnew(); err == nil {
 			err = f(s)
 		}
+	}
+	for _, p := range s.posts {
+		p.end(err)
 	}
 	return err
 }
@@ -159,11 +174,16 @@ func (s *round) in(name string) string { return filepath.Join(s.Dir, "share", na
 // Sync publishes lines that were appended to rooms here, and brings lines of other hosts.
 func (r *Rooms) Sync(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) error {
-		if err := s.sync("", nil); err != nil {
+		if err := s.sync(true, true); err != nil {
 			return err
 		}
 		return s.pack()
 	})
+}
+
+// Publish is Sync that asks for no lines of other hosts, unless some came first.
+func (r *Rooms) Publish(ctx context.Context) error {
+	return r.locked(ctx, func(s *round) error { return s.sync(true, false) })
 }
 
 // Pull brings lines of other hosts, and looks at no room where they said nothing.
@@ -171,23 +191,21 @@ func (r *Rooms) Pull(ctx context.Context) error {
 	return r.locked(ctx, (*round).pull)
 }
 
-// sync adds new lines of chats, of one room or with "" of all, and the items that more returns, until there is nothing
-// to add. It reads the stream to its end where it looks at all rooms, and otherwise if an entry of another host is
-// there: the next number is free only behind the last entry.
-func (s *round) sync(room string, more func() ([]item, error)) error {
-	reads := room == "" || !s.lately()
-	for {
-		var items, others []item
+// sync adds new lines of chats, of all rooms or of those of posts, and the posts that wait, until there is nothing to
+// add. Where it does not read the stream first, it does if an entry of another host is there: the next number is free
+// only behind the last entry.
+func (s *round) sync(everywhere, reads bool) error {
+	for reads = reads || !s.lately(); ; {
+		var items []item
 		var err error
 		if reads {
 			err = s.pull()
 		}
 		if err == nil {
-			items, err = s.appended(room)
+			items, err = s.appended(everywhere)
 		}
-		if err == nil && more != nil {
-			others, err = more()
-			items = append(items, others...)
+		if err == nil {
+			items = append(items, s.owed()...)
 		}
 		if err != nil || len(items) == 0 {
 			return err
@@ -257,11 +275,13 @@ func (s *round) pull() error {
 			next.take(e.Items, e.Host.ID == s.Host.ID)
 			return nil
 		}
-		read := s.Streams.Each
+		var at streams.At
+		var err error
 		if s.lately() && s.anew == "" {
-			read = s.Streams.ScanLately
+			at, err = s.Streams.ScanLately(s.ctx, Stream, s.step.At, s.pulled, visit)
+		} else {
+			at, err = s.Streams.Each(s.ctx, Stream, s.step.At, visit)
 		}
-		at, err := read(s.ctx, Stream, s.step.At, visit)
 		more = err == full
 		if errors.Is(err, streams.ErrAnew) && s.anew == "" {
 			return s.readAnew()
@@ -296,7 +316,7 @@ const (
 	lately   = 6 * time.Hour
 )
 
-func (s *round) lately() bool { return time.Now().Round(0).Sub(s.pulled.Round(0)) < lately }
+func (s *round) lately() bool { return streams.Since(s.pulled) < lately }
 
 // fetch gets lines and files that items name and this host lacks.
 func (s *round) fetch(items []item) (err error) {
@@ -329,36 +349,6 @@ func (s *round) fetch(items []item) (err error) {
 	return later.Wait()
 }
 
-// Post adds a line to a room at all hosts, once, however often it is called with the same line and mark. It returns the
-// bytes of the line in the file in share.
-func (r *Rooms) Post(ctx context.Context, room string, line []byte, from chat.Mark) (at, to int64, err error) {
-	err = r.locked(ctx, func(s *round) error {
-		return s.sync(room, func() (items []item, err error) {
-			if at, to, err = s.find(room, line, from.Size()); err != nil || to > 0 {
-				return nil, err
-			}
-			part, err := s.item(room, line, false)
-			return []item{part}, err
-		})
-	})
-	if err != nil {
-		err = fmt.Errorf("post to room %s: %w", room, err)
-	}
-	return at, to, err
-}
-
-// find looks for a line in the file of a room in share, from an offset on. to is 0 where it is not there.
-func (s *round) find(room string, line []byte, from int64) (at, to int64, err error) {
-	text, err := Said(s.Dir, room, from)
-	for l := range bytes.Lines(text) {
-		if bytes.Equal(l, line) {
-			return from, from + int64(len(l)), err
-		}
-		from += int64(len(l))
-	}
-	return 0, 0, err
-}
-
 // add creates the next entry. erased is the generation of packs that an erasure has made, or 0.
 func (s *round) add(items []item, erased int) error {
 	for i, part := range items {
@@ -375,7 +365,7 @@ func (s *round) add(items []item, erased int) error {
 	}
 	e := entry{version, s.Host, streams.Nonce(), time.Now().UTC(), erased, items, s.claims}
 	// If another entry came behind this one, the next look finds this one there, unless its number was forgotten.
-	if err := s.Streams.CreateLately(s.ctx, Stream, s.step.At, e.encode()); err != nil {
+	if err := s.Streams.CreateLately(s.ctx, Stream, s.step.At, s.pulled, e.encode()); err != nil {
 		return err
 	}
 	s.pulled = e.At

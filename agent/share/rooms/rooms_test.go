@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+	_ "unsafe" // for linkname
 
 	"lethe/agent/share"
 	"lethe/agent/share/streams"
@@ -20,6 +22,16 @@ import (
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 )
+
+// freshFor is of package streams: an erasure waits for it.
+//
+//go:linkname freshFor lethe/agent/share/streams.freshFor
+var freshFor time.Duration
+
+func TestMain(m *testing.M) {
+	freshFor = 50 * time.Millisecond
+	os.Exit(m.Run())
+}
 
 // two returns a store and its hosts.
 func two(t testing.TB) (store *memstore.Store, a, b *Rooms) {
@@ -452,6 +464,7 @@ func TestGapIsFound(t *testing.T) {
 	store.Remove(Stream, 2)
 	a.echo(t, "dev", "later\n")
 	a.sync(t)
+	time.Sleep(freshFor)
 	_, _, err := b.Post(t.Context(), "dev", []byte("posted\n"), chat.Mark{})
 	if !streams.Unreadable(err) {
 		t.Errorf("a line is posted in a gap: %v", err)

@@ -2,6 +2,7 @@ package rooms
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 
@@ -14,8 +15,8 @@ import (
 
 const stepFile = "rooms.json"
 
-// step is a change of the files of rooms, in share/rooms.json. It is durable before any file of a room is touched, and
-// is carried out again after a crash, to the same end.
+// step is a change of the files of rooms, in share/rooms.json. It is written before the files in share and made durable
+// with them, before any file in chats is touched. After a crash it is carried out again, to the same end.
 type step struct {
 	streams.At                  // the entry that it ends with
 	Host       string           `json:"host"`           // that reads
@@ -94,7 +95,10 @@ func (s *round) write() error {
 	for room, added := range s.step.Rooms {
 		added.Waits, _, _ = tail(chat.Path(s.Dir, room), added.At+int64(len(added.Mine)), maxAdded)
 	}
-	if err := s.save(); err != nil {
+	err := durable.WriteJSON(func(path string, data []byte, perm fs.FileMode) error {
+		return durable.WriteFileLater(&s.later, path, data, perm)
+	}, s.in(stepFile), s.step)
+	if err != nil {
 		return err
 	}
 	return s.carryOut(false)
@@ -107,14 +111,13 @@ func (s *round) save() error {
 
 // extend writes the lines of the step into the files in a directory.
 func (s *round) extend(dir string) error {
-	var later durable.Syncs
 	for room, added := range s.step.Rooms {
 		path := filepath.Join(dir, chat.FileName(room))
-		if err := durable.WriteEnd(&later, path, added.At, added.Lines, 0o600); err != nil {
+		if err := durable.WriteEnd(&s.later, path, added.At, added.Lines, 0o600); err != nil {
 			return err
 		}
 	}
-	return later.Wait()
+	return s.later.Wait()
 }
 
 // isWhole reports whether the files in share are as long as the step says.

@@ -3,10 +3,12 @@ package streams
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"sort"
 	"strconv"
+	"time"
 
 	"lethe/agent/share"
 )
@@ -315,6 +317,9 @@ func (s *Streams) Rewrite(
 	}
 	if err := s.dropOlder(ctx, stream); err != nil {
 		return h.gen, err
+	}
+	if !slices.Contains(slices.Collect(maps.Values(kept)), true) { // nothing else stops a host that trusts what it saw
+		time.Sleep(freshFor * 3 / 2)
 	}
 	return h.gen, s.Delete(ctx, stream, newest-1, func(n int) bool { return kept[n] })
 }

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"lethe/agent/share"
 	"lethe/blobs"
@@ -148,29 +149,53 @@ func (s *Streams) Each(ctx context.Context, stream string, from At, f Visit) (At
 	return s.scanOn(ctx, stream, from, newest, f)
 }
 
-// ScanLately is Each for a caller that knows that packs hold no text behind a place, except those of a Rewrite. It lists
-// nothing.
-func (s *Streams) ScanLately(ctx context.Context, stream string, from At, f Visit) (at At, err error) {
-	for more := true; more && err == nil; {
-		if more, err = s.Has(ctx, stream, from.N+1); more {
-			from, err = s.scanOn(ctx, stream, from, from.N+1, f)
+// Since is the time since t by the clock that goes on the most: the machine may have slept.
+func Since(t time.Time) time.Duration { return max(time.Since(t), time.Now().Round(0).Sub(t.Round(0))) }
+
+// freshFor is the time in which a host trusts that a stream ended where it saw it end: a Rewrite leaves numbers taken for
+// longer.
+var freshFor = 2 * time.Second
+
+// ScanLately is Each for a caller that knows that packs hold no text behind a place, except those of a Rewrite, and at
+// what time the stream ended there. It lists nothing.
+func (s *Streams) ScanLately(ctx context.Context, stream string, from At, known time.Time, f Visit) (At, error) {
+	begun := from
+	for {
+		text, err := s.Get(ctx, stream, from.N+1)
+		if share.IsMissing(err) {
+			break
 		}
+		if err != nil && !Unreadable(err) {
+			return from, err
+		}
+		if err = f(from.N+1, text, err); err != nil {
+			return from, err
+		}
+		from.N++
 	}
-	isThere, isGap := true, false
-	if err == nil && from.N > 0 {
-		isThere, err = s.Has(ctx, stream, from.N)
+	if Since(known) < freshFor && from == begun {
+		return from, nil
 	}
-	if err == nil {
-		isGap, err = s.Has(ctx, stream, from.N+2)
-	}
-	isLess := !isThere || isGap // or it is in a pack
-	if err == nil && isLess {
+	ends, err := s.endsAt(ctx, stream, from.N)
+	if err == nil && !ends { // or it is in a pack
 		return s.Each(ctx, stream, from, f)
 	}
 	if err == nil {
 		err = s.still(ctx, stream, from.Gen)
 	}
 	return from, err
+}
+
+// endsAt reports whether the store has text n of a stream, and seems to have lost none behind it.
+func (s *Streams) endsAt(ctx context.Context, stream string, n int) (ends bool, err error) {
+	isThere, isGap := true, false
+	if n > 0 {
+		isThere, err = s.Has(ctx, stream, n)
+	}
+	if err == nil {
+		isGap, err = s.Has(ctx, stream, n+2)
+	}
+	return isThere && !isGap, err
 }
 
 // Has reports whether the store has text n of a stream, which a pack may have, too. It lists nothing.
@@ -192,16 +217,20 @@ func (s *Streams) still(ctx context.Context, stream string, gen int) error {
 	return err
 }
 
-// CreateLately is CreateNewest behind a place for which ScanLately is right. It lists nothing.
-func (s *Streams) CreateLately(ctx context.Context, stream string, behind At, text []byte) error {
-	isGap, err := s.Has(ctx, stream, behind.N+2) // the store has lost the next one
-	if err == nil && isGap {
+// CreateLately is CreateNewest behind a place for which ScanLately is right. It lists nothing, and only creates where the
+// stream ended there a moment ago.
+func (s *Streams) CreateLately(ctx context.Context, stream string, behind At, known time.Time, text []byte) (err error) {
+	ends := true
+	if Since(known) >= freshFor {
+		ends, err = s.endsAt(ctx, stream, behind.N)
+	}
+	if err == nil && !ends {
 		err = share.ErrTaken
 	}
 	if err == nil {
 		err = s.Create(ctx, stream, behind.N+1, text)
 	}
-	if err == nil {
+	if err == nil && Since(known) >= freshFor { // or this host was asleep
 		err = s.still(ctx, stream, behind.Gen)
 	}
 	if err == ErrAnew {

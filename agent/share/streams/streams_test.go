@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 
@@ -20,6 +21,8 @@ import (
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 )
+
+func init() { freshFor = 20 * time.Millisecond } // a Rewrite waits for it
 
 var errCut = errors.New("cut")
 

@@ -111,7 +111,7 @@ func (s *Store) newest(stream string) (n int) {
 	return n
 }
 
-func (s *Store) Watch(ctx context.Context, streams ...string) <-chan struct{} {
+func (s *Store) Watch(ctx context.Context, _ string) <-chan struct{} {
 	look := make(chan struct{}, 1)
 	look <- struct{}{}
 	s.mu.Lock()

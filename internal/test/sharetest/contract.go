@@ -228,7 +228,7 @@ func watch(t *testing.T, first, second share.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	create(t, second, "watch/other", 1, text("b"))
-	look := first.Watch(ctx, "watch/one", "watch/other")
+	look := first.Watch(ctx, "watch/one")
 	heard := func(what string) {
 		t.Helper()
 		select {

@@ -1,0 +1,124 @@
+package rooms
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lethe/agent/share"
+	"lethe/chat"
+	"lethe/internal/test/lethetest"
+	"lethe/internal/test/memstore"
+)
+
+// Posts that come while the store takes an entry stand together in the next one, each where its Post says. A room that
+// cannot be written fails its own post alone, and a store that is away all of them: made again, each stands once.
+func TestPostsTogether(t *testing.T) {
+	store := memstore.New()
+	r := newHost(t, store, "a")
+	r.echo(t, "dev", "first\n")
+	r.sync(t)
+	lethetest.Must(t, os.Mkdir(chat.Path(r.Dir, "bad"), 0o700))
+	const each = 10
+	var all sync.WaitGroup
+	var failed atomic.Int32
+	post := func(room, line string) {
+		defer all.Done()
+		at, to, err := r.Post(t.Context(), room, []byte(line), chat.Mark{})
+		if err != nil {
+			failed.Add(1)
+			return
+		}
+		if text := lethetest.Read(t, Path(r.Dir, room)); text[at:to] != line {
+			t.Errorf("%q stands at %d to %d of\n%s", line, at, to, text)
+		}
+	}
+	taken := 0
+	var reached chan struct{} // nil once the first entry of some was on its way
+	var fails error
+	store.Fault = func(op, stream string, _ int) (bool, error) {
+		if op != "create" || stream != Stream {
+			return true, nil
+		}
+		if taken++; reached != nil {
+			close(reached)
+			reached = nil
+			lethetest.Eventually(t, "the posts wait", func() bool {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				return len(r.posts) == 2*each+1
+			})
+		}
+		return fails == nil, fails
+	}
+	together := func(of string) {
+		begun := make(chan struct{})
+		taken, reached = 0, begun
+		failed.Store(0)
+		all.Add(2*each + 2)
+		go post("dev", of+" the first\n")
+		<-begun
+		for k := range each {
+			go post("dev", fmt.Sprintf("%s %d\n", of, k))
+			go post("ops", fmt.Sprintf("%s %d\n", of, k))
+		}
+		go post("bad", of+"\n")
+		all.Wait()
+	}
+	r.echo(t, "dev", "second\n")
+	if together("one"); taken != 2 || failed.Load() != 1 {
+		t.Errorf("%d entries, %d posts failed", taken, failed.Load())
+	}
+	fails = share.ErrAway
+	if together("two"); failed.Load() != 2*each+2 {
+		t.Errorf("the store is away, and %d posts failed", failed.Load())
+	}
+	fails = nil
+	together("two")
+	other := newHost(t, store, "b")
+	other.sync(t)
+	text := lethetest.Read(t, Path(other.Dir, "dev")) + lethetest.Read(t, Path(other.Dir, "ops"))
+	for _, of := range []string{"one", "two"} {
+		for k := range each {
+			if n := strings.Count(text, fmt.Sprintf("%s %d\n", of, k)); n != 2 {
+				t.Errorf("%s %d stands %d times in\n%s", of, k, n, text)
+			}
+		}
+	}
+	if n := strings.Count(text, "second\n"); n != 1 {
+		t.Errorf("what was appended stands %d times in\n%s", n, text)
+	}
+}
+
+// A host that has seen a moment ago where the stream ends asks the store for nothing but to take its entries.
+func TestAsksForNothingKnown(t *testing.T) {
+	store := memstore.New()
+	r := newHost(t, store, "a")
+	r.echo(t, "dev", "first\n")
+	r.sync(t)
+	was := freshFor
+	freshFor = time.Hour
+	defer func() { freshFor = was }()
+	before := maps.Clone(store.Calls)
+	for k := range 5 {
+		r.echo(t, "dev", fmt.Sprintf("line %d\n", k))
+		lethetest.Must(t, r.Publish(t.Context()))
+		_, _, err := r.Post(t.Context(), "dev", fmt.Appendf(nil, "post %d\n", k), chat.Mark{})
+		lethetest.Must(t, err)
+	}
+	lethetest.Must(t, r.Publish(t.Context())) // nothing
+	for call, n := range store.Calls {
+		if n -= before[call]; n != map[string]int{"create": 10}[call] {
+			t.Errorf("%s: %d times", call, n)
+		}
+	}
+	lethetest.Must(t, r.Pull(t.Context()))
+	if n := store.Calls["get"] - before["get"]; n != 1 {
+		t.Errorf("a look without news asks for %d texts", n)
+	}
+}
