@@ -187,7 +187,7 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 	}
 	someAreAbsent := len(found.Hits) > 0 && len(found.Absent) > 0
 	if err == nil && someAreAbsent {
-		remark += " No original shows: " + strings.Join(found.Absent, ", ") + "."
+		remark += " No original shows in its first 4 MB: " + strings.Join(found.Absent, ", ") + "."
 	}
 	if len(found.Near) > 0 {
 		remark += " Looked for as well: " + strings.Join(found.Near, "; ") + "."

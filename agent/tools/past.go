@@ -83,14 +83,14 @@ func (s *Set) pastTools() []Tool {
 }
 
 type uncompactArgs struct {
-	Hash   string  `json:"hash" about:"of the ref"`
-	Offset integer `json:"offset,omitempty" about:"first character, from 0"`
+	Hash   string  `json:"hash"`
+	Offset integer `json:"offset,omitempty" about:"from 0"`
 	Limit  integer `json:"limit,omitempty" about:"default 4000"`
 }
 
 type recallArgs struct {
 	Query string  `json:"query"`
-	Limit integer `json:"limit,omitempty" about:"matches; default 5, at most 20"`
+	Limit integer `json:"limit,omitempty" about:"default 5, at most 20"`
 }
 
 // headed matches the header of an entry in an original. Its ref leads to the text below it, and its gist repeats that.
@@ -168,7 +168,7 @@ func (s *Set) search(ctx context.Context, _ Call, a recallArgs) (Result, error) 
 		return Result{}, fmt.Errorf("search what has faded: %w. Open a ref that you see with UNCOMPACT, or try "+
 			"again later", err)
 	case len(matches) == 0:
-		return textf("nothing found: no original shows any of these words. Try others that the text itself may "+
+		return textf("nothing found of these words. Try others that the text itself may "+
 			"have used, or names.%s", remark), nil
 	}
 	b := fmt.Appendf(nil, "matches: %d, the best first.%s", len(matches), remark)

@@ -17,7 +17,7 @@ import (
 const memoryRunes = 4000
 
 type writeArgs struct {
-	Path    string `json:"path" about:"relative to the workspace, or self/…"`
+	Path    string `json:"path"`
 	Content string `json:"content"`
 }
 

@@ -75,7 +75,7 @@ func runRecall(ctx context.Context, app *cli.App, options recallOptions, args []
 		noteGaps(app, found, nothing)
 	}
 	if nothing && !app.JSON {
-		return exit.Hint(err, "recall searches only what has faded; what has not: %s", app.Lethe("context %s", id.Name))
+		return exit.Hint(err, "recall searches what has faded, of each original the first 4 MB; what has not faded: %s", app.Lethe("context %s", id.Name))
 	}
 	partly := app.JSON && found.Lost > 0 // programs get the readable matches, and the error
 	if nothing {
@@ -105,7 +105,7 @@ func noteGaps(app *cli.App, found report.Found, nothing bool) {
 		app.Note("looked for as well: %s", strings.Join(found.Near, "; "))
 	}
 	if len(found.Absent) > 0 {
-		app.Note("no original shows: %s", strings.Join(found.Absent, ", "))
+		app.Note("no original shows in its first 4 MB: %s", strings.Join(found.Absent, ", "))
 	}
 }
 

@@ -189,7 +189,7 @@ func (d *recallData) show(html *htmlPage) {
 			`and nothing that has faded matches.</p>`)
 	}
 	if len(d.Absent) > 0 {
-		html.put(`<p class="soft small">No original shows: `)
+		html.put(`<p class="soft small">No original shows in its first 4 MB: `)
 		for _, word := range d.Absent {
 			html.put("<bdi>%s</bdi> ", word)
 		}

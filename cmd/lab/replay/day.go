@@ -52,7 +52,7 @@ func Days(ctx context.Context, say func(string)) ([]Day, error) {
 	days = append(days,
 		Day{Shape: "talk", Every: 1, Most: 9.2},
 		Day{Shape: "talk in Chinese", Every: 1, Most: 5.6},
-		Day{Shape: "3000 triggers at night", Every: 1, Most: 57},
+		Day{Shape: "3000 triggers at night", Every: 1, Most: 56.5},
 	)
 	traces = append(traces, talks(1500, 25, english, 1), talks(700, 15, chinese, 1), night(3000, 1))
 	replays, ctx := errgroup.WithContext(ctx)
