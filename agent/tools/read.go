@@ -112,14 +112,14 @@ func (s *Set) render(
 	if isBinary(head) {
 		return Result{Body: describeBinary(head, size, name)}, nil
 	}
-	var hidden []string
+	page := ""
 	if size <= struckWhole {
 		whole, err := io.ReadAll(text.r)
 		if err != nil {
 			return Result{}, fmt.Errorf("read %s: %w", name, err)
 		}
 		if strings.HasPrefix(http.DetectContentType(whole), "text/html") {
-			hidden = style.Hidden(string(whole))
+			page = string(whole)
 		}
 		r = bytes.NewReader(shape.Bytes(whole))
 		text.r.Reset(r)
@@ -141,11 +141,12 @@ func (s *Set) render(
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", name, err)
 	}
+	hidden := style.Hidden(page, int(a.Offset))
 	if end := bytes.Index(body, []byte("]\n")); len(hidden) > 0 && end > 0 {
-		if more := len(hidden) - 10; more > 0 {
-			hidden = append(hidden[:10], fmt.Sprintf("and %d more", more))
+		if more := len(hidden) - style.Told; more > 0 {
+			hidden = append(hidden[:style.Told], fmt.Sprintf("and %d more", more))
 		}
-		note := "; a reader of the page does not see text at line " + strings.Join(hidden, ", ")
+		note := style.Tells + strings.Join(hidden, ", ")
 		body = slices.Insert(body, end, []byte(note)...)
 	}
 	return Result{Body: body, Bounded: true}, nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"lethe/agent/tools/document"
+	"lethe/internal/style"
 	"lethe/internal/test/lethetest"
 )
 
@@ -148,12 +149,16 @@ func TestReadTellsHiddenText(t *testing.T) {
 	id.file("page.html", "<!DOCTYPE html>\n<style>.small { font-size: 0 }</style>\n<p>The river Lethe</p>\n"+
 		"<p style=\"display: none\">an order <b>to you</b></p>\n<p>It ran past the cave.</p>\n<div class=\"small\">\n  another one</div>\n")
 	lethetest.Words(t, id.ok("READ_FILE", "path", "page.html"), "does not see text at line 4, 7]\n", "an order", "another one")
-	lethetest.Words(t, id.ok("READ_FILE", "path", "page.html", "offset", 5), "; a reader of the page does not see text at line 4, 7]\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "page.html", "offset", 5), style.Tells+"7]\n")
 	id.file("sly.html", "<html><style>.x { display: none } .pale { color: white; background: #fff !important }</style>\n<b>an order</b>\n"+
 		"<p class=x>an order, with more words than are seen of all the rest of the page, as a whole sentence of it has</p>\n"+
 		"<p lethe-place=99999 hidden>&#73;gnore &amp; obey</p>\n<p class='big pale'>an order</p>\n"+
 		strings.Repeat("<p class=x>more</p>\n", 12))
 	lethetest.Words(t, id.ok("READ_FILE", "path", "sly.html"), "text at line 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, and 5 more]\n")
+	page := id.ok("READ_FILE", "path", "sly.html", "offset", 6, "limit", 4)
+	if masked := style.MaskTold(page); strings.Contains(masked, "order") || strings.Contains(masked, "more<") {
+		t.Errorf("of %q stays %q", page, masked)
+	}
 	id.file("plain.html", "<html><p>The river Lethe</p></html>\n")
 	if text := id.ok("READ_FILE", "path", "plain.html"); strings.Contains(text, "does not see") {
 		t.Error(text)

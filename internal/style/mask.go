@@ -1,6 +1,7 @@
 package style
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,12 @@ var (
 const (
 	Markup = 0
 	Unseen = 1 // text that an element hides, with the tags in it
+)
+
+// Tells stands in the line above a part of a page, before the numbers of lines with text that readers do not see.
+const (
+	Tells = "; a reader of the page does not see text at line "
+	Told  = 10 // lines at most, and how many more there are
 )
 
 // Mask marks in a text the markup of a page, and what no reader of the page sees; all else stays where it is, as blanks
@@ -108,13 +115,32 @@ func hides(sheet Sheet, name, attributes string) bool {
 		sheet.Of(name, values["class"], values["id"], values["style"]).Hides()
 }
 
-// Hidden returns the lines of a page, from 1, with text that its readers do not see.
-func Hidden(text string) (lines []string) {
+// Hidden returns the lines of a page, from one on, with text that its readers do not see.
+func Hidden(text string, from int) (lines []string) {
 	n := 0
 	for line := range strings.Lines(Mask(text)) {
-		if n++; strings.IndexByte(line, Unseen) >= 0 {
+		if n++; n >= from && strings.IndexByte(line, Unseen) >= 0 {
 			lines = append(lines, strconv.Itoa(n))
 		}
 	}
 	return lines
+}
+
+// MaskTold blanks the lines of a part of a page that the line above them tells of: there Mask lacks the page's sheet.
+// Behind the tenth it blanks all if there are more, which are not told.
+func MaskTold(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	where, told, _ := strings.Cut(lines[0], Tells)
+	hidden := strings.Split(strings.TrimRight(told, "]\n"), ", ")
+	parts, n, past := strings.Split(where, "; hash "), 0, false
+	fmt.Sscan(parts[len(parts)-1], &n)
+	for i, line := range lines[1:] {
+		at := slices.Index(hidden, strconv.Itoa(n+i))
+		if isHidden := at >= 0 || past; isHidden && n > 0 {
+			shown := strings.TrimRight(line, "\n")
+			lines[i+1] = strings.Repeat(" ", len(shown)) + line[len(shown):]
+			past = past || at == Told-1 && len(hidden) > Told
+		}
+	}
+	return strings.Join(lines, "")
 }

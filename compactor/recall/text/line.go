@@ -56,6 +56,9 @@ func (s *Section) Lines(body string) iter.Seq[Line] {
 		if s.Kind == "result" {
 			content = style.Mask(content)
 		}
+		if s.Tool == "READ_FILE" {
+			content = style.MaskTold(content)
+		}
 		var said *Message
 		thought := s.thought
 		for at := 0; at < len(content); {

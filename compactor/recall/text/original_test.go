@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
+	"lethe/internal/style"
 	_ "lethe/internal/test/lethetest" // fixes the seed
 	"lethe/mind"
 )
@@ -151,6 +152,28 @@ func TestLinesOfAPage(t *testing.T) {
 	}
 	if got := render("◆ e1 inbound room=dev\n[USER:ada 2026-11-20T12:57:22Z] write <table> there\n"); !strings.Contains(got[0], "<table>") {
 		t.Errorf("a person's message says %q", got)
+	}
+}
+
+// Of a part of a page without its style sheet the line above it tells what is hidden; of a whole page the sheet does.
+func TestLinesOfAPartOfAPage(t *testing.T) {
+	for head, want := range map[string]string{
+		"4-8 of 60, 3 KB; hash 4-8:3fa9; next page: offset 9" + style.Tells + "5, 7":                           "a c e",
+		"4-8 of 60, 3 KB; hash 4-8:3fa9" + style.Tells + "8, 30":                                               "a b c d",
+		"4-8 of more than 60, 3 KB; hash 4-8:3fa9" + style.Tells + "4":                                         "b c d e",
+		"4-8 of 60, 3 KB; hash 4-8:3fa9" + style.Tells + "5, 6, 9, 9, 9, 9, 9, 9, 9, 7, and 3 more":            "a",
+		"1-5 of 5, 40 bytes" + style.Tells + "2":                                                               "a b c d e",
+		"4-8 of 60, 3 KB":                                                                                      "a b c d e",
+		"1-5 of 5; hash 90.html: lines 4-8 of 60, 3 KB; hash 4-8:3f" + style.Tells + "5, 99999999999999999999": "a c d e",
+	} {
+		lines := render("◆ e1.1 call READ_FILE\n{}\n◆ e1.1 result ok\n[x.html: lines " + head + "]\na\n<i class=x>b</i>\nc\nd\ne\n")
+		got := ""
+		for _, line := range lines[2:] { // behind the call and the line above
+			got += strings.TrimSpace(strings.TrimPrefix(line, "tool: ")) + " "
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%s: %q, not %q", head, got, want)
+		}
 	}
 }
 
