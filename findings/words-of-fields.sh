@@ -4,8 +4,8 @@
 # Guess:    the text of a document has what stands on its pages: what a field shows is text, as much as what was typed, and a hyphen
 #           that keeps a line together is a hyphen.
 # Behaviour: mammoth leaves out what a simple field (w:fldSimple) shows: the name of a client that comes from the file's properties, a
-#           sum, "Table 3", the number of a clause. "The fee is  EUR." reads like a slip of the author; only a list of messages
-#           that readers for models drop tells of it. officeparser leaves out the hyphen that does not break (w:noBreakHyphen).
+#           sum, "Table 3", the number of a clause. "The fee is  EUR." reads like a slip of the author; a list of messages beside it,
+#           which few readers look at, tells of it. officeparser leaves out the hyphen that does not break (w:noBreakHyphen).
 #           Each library has what the other lacks.
 # Remedy:   look into messages of mammoth for "w:fldSimple", and refuse or take the fields' runs out of the XML before.
 #
