@@ -1,6 +1,7 @@
 package rooms
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"lethe/agent/share"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 )
@@ -121,4 +123,34 @@ func TestAsksForNothingKnown(t *testing.T) {
 	if n := store.Calls["get"] - before["get"]; n != 1 {
 		t.Errorf("a look without news asks for %d texts", n)
 	}
+}
+
+// A host that has read the stream anew, and could not place the rooms, knows not where the stream ends: what it posts then
+// is in no number that the erasure has freed.
+func TestPostBehindAnewCutShort(t *testing.T) {
+	_, a, b := two(t)
+	a.echo(t, "dev", "one\n")
+	a.sync(t)
+	b.sync(t)
+	lethetest.Must(t, a.Settle(t.Context()))
+	lethetest.Must(t, a.Erased(t.Context()))
+	was := freshFor
+	freshFor = time.Hour
+	defer func() { freshFor, durable.Fault = was, nil }()
+	b.pulled = time.Now().Add(-2 * freshFor)
+	broken := errors.New("the disk is broken")
+	durable.Fault = func(_ durable.Stage, op, path string) error {
+		if op == "rename" && path == Path(b.Dir, "dev") {
+			return broken
+		}
+		return nil
+	}
+	if err := b.Sync(t.Context()); !errors.Is(err, broken) {
+		t.Fatalf("the rooms are placed: %v", err)
+	}
+	durable.Fault = nil
+	_, _, err := b.Post(t.Context(), "dev", []byte("two\n"), chat.Mark{})
+	lethetest.Must(t, err)
+	a.sync(t)
+	a.holds(t, "dev", "one\ntwo\n")
 }

@@ -297,7 +297,9 @@ func (s *round) pull() error {
 				return err
 			}
 		}
-		s.pulled = began
+		if !more && s.anew == "" { // or it may yet fail, and numbers behind the step are free where packs hold them
+			s.pulled = began
+		}
 	}
 	return nil
 }
