@@ -16,18 +16,14 @@ func newHostsKeyCommand(app *cli.App) *cobra.Command {
 		Long: `What is stored from then on is encrypted for the new key alone; the old ones open what is
 there. Hosts that run heed it at once. Those without the new key wait for it: copy share.key.`,
 		RunE: app.WithHome(func(context.Context, []string) error {
-			return runHostsKey(app)
+			_, err := app.Others()
+			if err == nil {
+				err = seal.New(app.Home.Dir)
+			}
+			if err == nil {
+				app.Note("copy %s to each other host, which waits for it, and to where you keep it", seal.File(app.Home.Dir))
+			}
+			return err
 		}),
 	}
-}
-
-func runHostsKey(app *cli.App) error {
-	_, err := app.Others()
-	if err == nil {
-		err = seal.New(app.Home.Dir)
-	}
-	if err == nil {
-		app.Note("copy %s to each other host, which waits for it, and to where you keep it", seal.File(app.Home.Dir))
-	}
-	return err
 }

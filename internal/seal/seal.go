@@ -35,6 +35,9 @@ var ErrKey = errors.New("no key in share.key opens it: copy share.key from a hos
 // errPlain says that a text is stored in the other way.
 var errPlain = fmt.Errorf("%w; or share.plain is not as it was when the store was first used", ErrKey)
 
+// errNone says that a home has no key.
+var errNone = fmt.Errorf("%w; here it is missing, and lethe run makes the first one", ErrKey)
+
 // ErrOther says that a text, which is not damaged, names other keys than those here.
 var ErrOther = fmt.Errorf("%w: it has another key", ErrKey)
 
@@ -49,6 +52,7 @@ type Keys struct {
 	mu   sync.Mutex
 	size int64 // of the file when it was read
 	at   time.Time
+	told string // what is wrong with it
 	pairs
 }
 
@@ -82,7 +86,7 @@ func Load(home string, more []string, makes bool) (*Keys, error) {
 	keys := &Keys{path: File(home)}
 	err := keys.read()
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = ErrKey; makes {
+		if err = errNone; makes {
 			err = errors.Join(addKey(home, true), keys.read())
 		}
 	}
@@ -103,26 +107,27 @@ func Load(home string, more []string, makes bool) (*Keys, error) {
 }
 
 // read reads the file if it has changed, and has it survive a power loss before something is sealed for it: who wrote it
-// may not have.
+// may not have. A key that it had and lacks is put back: nobody else may have it.
 func (keys *Keys) read() error {
 	fi, err := os.Stat(keys.path)
 	if err != nil || fi.Size() == keys.size && fi.ModTime().Equal(keys.at) {
 		return err
 	}
+	text, _, err := durable.ReadRegular(keys.path, 1<<16)
+	if err = errors.Join(err, durable.Sync(keys.path)); err != nil {
+		return err // and who may not read it may later
+	}
 	keys.size, keys.at = fi.Size(), fi.ModTime()
-	err = durable.Sync(keys.path)
-	var text []byte
-	if err == nil {
-		text, _, err = durable.ReadRegular(keys.path, 1<<16)
-	}
-	now := &Keys{}
-	if err == nil {
-		now, err = Parse(string(text))
-	}
-	for _, name := range keys.names {
+	now, err := Parse(string(text))
+	whole := text
+	for k, name := range keys.names {
 		if err == nil && !slices.Contains(now.names, name) {
-			err = errors.New("it lacks a key that it had: put that line back below the first")
+			whole = fmt.Appendf(whole, "\n%s\n", keys.open[k])
 		}
+	}
+	if len(whole) > len(text) {
+		err = durable.WriteFile(keys.path, whole, 0o600)
+		err = errors.Join(errors.New("it lacks a key that it had, which goes back to its end"), err)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", keys.path, err)
@@ -136,9 +141,11 @@ func (keys *Keys) now() pairs {
 	keys.mu.Lock()
 	defer keys.mu.Unlock()
 	err := keys.read()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && keys.Tell != nil {
+	trouble := fmt.Sprint(err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && keys.Tell != nil && trouble != keys.told {
 		keys.Tell(err)
 	}
+	keys.told = trouble
 	return keys.pairs
 }
 
@@ -164,7 +171,13 @@ func Parse(text string) (*Keys, error) {
 }
 
 // New puts a new key before those in the File of a home: it seals from then on.
-func New(home string) error { return addKey(home, false) }
+func New(home string) error {
+	_, err := Load(home, nil, false) // or the rest of a file that is damaged would count as whole
+	if err == nil {
+		err = addKey(home, false)
+	}
+	return err
+}
 
 // addKey puts a new key into the File of a home. The first one it puts into a file that is missing alone.
 func addKey(home string, first bool) error {

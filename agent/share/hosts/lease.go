@@ -47,6 +47,7 @@ type leases struct {
 	space durable.Space // that identities need to record something
 	alone atomic.Bool   // no other host says that it is there
 	anew  atomic.Bool   // the next look is for all hosts
+	mute  atomic.Bool   // this host could not say that it is there, and people know
 
 	renew, look chan struct{} // have keepLease and lookAround go on at once
 
@@ -119,8 +120,11 @@ func pause(ctx context.Context, d time.Duration, woken <-chan struct{}) bool {
 // renews says that this host is there, and returns when to do so again: soon, if it could not.
 func (s *Cluster) renews(ctx context.Context) time.Duration {
 	every := s.pace()
-	if err := s.say(ctx, every, false); err != nil && ctx.Err() == nil {
-		s.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
+	err := s.say(ctx, every, false)
+	if known := s.leases.mute.Swap(err != nil); err != nil && ctx.Err() == nil {
+		if !known {
+			s.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
+		}
 		s.counts.change(func(now *Status) { now.reached(err, nil) })
 		every = renewEvery / 4
 	}

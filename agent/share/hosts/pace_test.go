@@ -2,6 +2,8 @@ package hosts
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -159,6 +161,24 @@ func part(t *testing.T, all ...*host) *atomic.Bool {
 		h.streams.Store = parted{h.streams.Store, &cut}
 	}
 	return &cut
+}
+
+// A host that cannot say that it is there tells people once, until it can.
+func TestMuteIsToldOnce(t *testing.T) {
+	atPace(t, func(t *testing.T) {
+		a := first(t)
+		var said lethetest.Log
+		a.log = slog.New(slog.NewTextHandler(&said, nil))
+		cut := part(t, a)
+		defer a.serve()()
+		for times := range 2 {
+			time.Sleep(5 * time.Minute)
+			cut.Store(true)
+			time.Sleep(10 * time.Minute)
+			cut.Store(false)
+			lethetest.Equal(t, "told", strings.Count(said.String(), "could not say that it is there"), times+1)
+		}
+	})
 }
 
 // A store that was away for all proves no silence, and who could not see another host for long finds it there although

@@ -17,13 +17,10 @@ import (
 	"lethe/life/event"
 )
 
-// PutKey writes the share.key of a home, an age identity, into a home without one.
+// PutKey writes the share.key of a home, age identities.
 func PutKey(dir, key string) error {
 	if _, err := seal.Parse(key); err != nil {
 		return fmt.Errorf("the key to the store is a line that begins with AGE-SECRET-KEY-1: %w", err)
-	}
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
-		return err
 	}
 	return durable.WriteFile(seal.File(dir), []byte(strings.TrimSpace(key)+"\n"), 0o600)
 }

@@ -99,6 +99,43 @@ func TestKeysTurn(t *testing.T) {
 	}
 }
 
+// An older file that is copied over a newer one takes no key away, nor do two hosts that each make one: what a process sealed for
+// can be read after its end.
+func TestKeyIsPutBack(t *testing.T) {
+	store, here, there := memstore.New(), lethetest.Dir(t), lethetest.Dir(t)
+	var told []string
+	a := ring(t, store, here, &told)
+	old := lethetest.Read(t, seal.File(here))
+	turn(t, there, old)
+	b := ring(t, store, there, &told)
+	lethetest.Must(t, seal.New(here))
+	lethetest.Must(t, seal.New(there))
+	fill(t, a, "rooms", 1, 1)
+	fill(t, b, "lives/b", 1, 1)
+	for _, over := range []string{old, lethetest.Read(t, seal.File(there))} {
+		turn(t, here, over)
+		fill(t, a, "rooms", len(told)+2, len(told)+2)
+		for _, s := range []*Streams{a, ring(t, store, here, &told)} { // a, and after its end
+			if got, _ := texts(t, s, "rooms", At{}); len(got) != len(told)+1 {
+				t.Errorf("read: %q", got)
+			}
+		}
+	}
+	again := ring(t, store, here, &told)
+	if got, _ := texts(t, again, "lives/b", At{}); len(got) != 1 || len(told) != 2 {
+		t.Errorf("what b has sealed: %q; told: %q", got, told)
+	}
+	for _, damaged := range []string{"", "AGE-SECRET", old[:20]} { // no key makes it whole
+		turn(t, here, damaged)
+		if err := seal.New(here); err == nil || lethetest.Read(t, seal.File(here)) != damaged {
+			t.Errorf("%q: %v", damaged, err)
+		}
+	}
+	if err := seal.New(lethetest.Dir(t)); err == nil || !strings.Contains(err.Error(), "lethe run makes the first one") {
+		t.Errorf("no file: %v", err)
+	}
+}
+
 // Damage anywhere in a sealed text is damage, and no key that is missing.
 func TestDamageIsNoOtherKey(t *testing.T) {
 	s, store := newStreams(t)
@@ -172,16 +209,23 @@ func TestKeyIsDurableBeforeItSeals(t *testing.T) {
 	own, err := age.GenerateX25519Identity()
 	lethetest.Must(t, err)
 	turn(t, dir, own.String()+"\n"+old)
-	defer lethetest.Break(t, dir, func(_ durable.Stage, op, _ string) error {
+	mended := lethetest.Break(t, dir, func(_ durable.Stage, op, _ string) error {
 		if op == "sync" || op == "syncdir" {
 			return errCut
 		}
 		return nil
-	})()
+	})
 	fill(t, s, "rooms", 1, 1)
 	keys, err := seal.Parse(old)
 	lethetest.Must(t, err)
 	if got, _ := texts(t, &Streams{Store: store, Keys: keys}, "rooms", At{}); len(got) != 1 || len(told) != 1 {
 		t.Errorf("%q, %q", got, told)
+	}
+	mended()
+	fill(t, s, "rooms", 2, 2) // the same file, as when its owner was another one
+	sealed, err := store.Get(t.Context(), "rooms", 2)
+	lethetest.Must(t, err)
+	if _, err := keys.Open(sealed); !errors.Is(err, seal.ErrOther) || len(told) != 1 {
+		t.Errorf("it does not count although it is durable now: %v, %q", err, told)
 	}
 }

@@ -181,23 +181,20 @@ func (r *restoring) lose(what error) {
 	r.app.Warn("not restored: %v", what)
 }
 
-// putKey writes share.key, unless an earlier Run has done so.
+// putKey writes share.key, from a file or as a person types it, unless an earlier Run has done so and no file may have
+// more keys.
 func (r *restoring) putKey(file string) error {
-	if _, err := os.Stat(seal.File(r.home.Dir)); r.conf.Plain || err == nil {
+	if _, err := os.Stat(seal.File(r.home.Dir)); r.conf.Plain || err == nil && file == "" {
 		return nil
 	}
-	key, err := readKey(r.app, file)
+	text, err := os.ReadFile(file)
+	key := string(text)
+	if file == "" {
+		key, err = r.app.ReadTyped(r.app.Err, "The key of the home, as it stands in its share.key; "+
+			"where that has several lines, use --key FILE (not shown): ", true)
+	}
 	if err != nil {
 		return err
 	}
 	return hosts.PutKey(r.home.Dir, key)
-}
-
-// readKey reads the key of a store: from a file, or as a person types it.
-func readKey(app *cli.App, file string) (string, error) {
-	if file != "" {
-		text, err := os.ReadFile(file)
-		return string(text), err
-	}
-	return app.ReadTyped(app.Err, "The key of the home, as it stands in its share.key (not shown): ", true)
 }
