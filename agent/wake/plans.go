@@ -44,6 +44,9 @@ func (p *Plans) Due(v View) (commits []Commit, next time.Time, err error) {
 		if plan.Every >= time.Minute {
 			next = Sooner(next, v.Now.Add(plan.Every)) // people may change it meanwhile
 		}
+		if plan.Inherits(p.Home.Dir, v.Mind) { // its rooms are left soon, which is heard here
+			continue
+		}
 		plan.Held = plan.Waits(p.Home.Dir, v.Mind)
 		pass := plan.Pass(v.Mind, v.Free, v.Now)
 		if pass.Hold { // before the mark, which says that it was

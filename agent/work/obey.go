@@ -115,9 +115,8 @@ func Settle(home, subs string, s *mind.State) {
 			continue
 		}
 		plan := Plan{Name: name}
-		text, _ := os.ReadFile(plan.paused(home, s))
-		switch isDropped := strings.HasSuffix(string(text), dropped); {
-		case !isDropped:
+		switch {
+		case !plan.isDropped(home, s):
 		case child.Open():
 			_ = plan.stop(home, child) // it is tried again
 		default:

@@ -170,7 +170,7 @@ func in(file, other string) bool {
 // Ask is the call that gives a step to a worker.
 func (p Plan) Ask(step Step) mind.Ask {
 	number := step.Number()
-	soul := "Your work is step " + number + p.souls() + p.Goal
+	soul := worksAt + number + p.souls() + p.Goal
 	if step.Person+step.Judge != "" {
 		soul += "\nIt is done when: " + step.Rule
 	}
@@ -185,13 +185,19 @@ func (p Plan) Ask(step Step) mind.Ask {
 	return mind.Ask{Call: p.Signer(), Tool: "SPAWN", Args: string(text), Step: step.work()}
 }
 
-// souls stands in the souls of its workers.
+// worksAt, the number of a step and souls begin the soul of a worker.
+const worksAt = "Your work is step "
+
 func (p Plan) souls() string { return fmt.Sprintf(" of the plan %s/%s: ", Dir, p.Name) }
 
-// Gave reports whether a child, by its directory, is one of its workers.
-func (p Plan) Gave(child string) bool {
+// Gave returns the number of the step that a child, by its directory, was given; "" where it is none of its workers.
+func (p Plan) Gave(child string) (number string) {
 	soul, _ := os.ReadFile(filepath.Join(child, "SOUL.md"))
-	return strings.Contains(string(soul), p.souls())
+	number, _, isWorker := strings.Cut(strings.TrimPrefix(string(soul), worksAt), p.souls())
+	if !isWorker {
+		return ""
+	}
+	return number
 }
 
 // Price is what workers cost at most, in USD.
@@ -225,11 +231,33 @@ func (p Plan) paused(home string, s *mind.State) string {
 	return filepath.Join(home, "allowed", "paused-"+hex.EncodeToString(sum[:8]))
 }
 
-// Pause holds the plan until a person confirms it. It is durable when Pause returns.
-func (p Plan) Pause(home string, s *mind.State) error { return p.leave(p.paused(home, s), "") }
+// Pause holds the plan until a person confirms it. It is durable when Pause returns. A dropped one stays dropped.
+func (p Plan) Pause(home string, s *mind.State) error {
+	if p.isDropped(home, s) {
+		return nil
+	}
+	return p.leave(p.paused(home, s), "")
+}
 
 // dropped ends the file paused of a plan that a person has set aside.
 const dropped = " dropped\n"
+
+func (p Plan) isDropped(home string, s *mind.State) bool {
+	text, _ := os.ReadFile(p.paused(home, s))
+	return strings.HasSuffix(string(text), dropped)
+}
+
+// Inherits reports whether workers are on their way out that a plan with the same steps had, which people have dropped:
+// they are not p's, and p goes on without them.
+func (p Plan) Inherits(home string, s *mind.State) bool {
+	for _, child := range p.given(s) {
+		was, _, _ := strings.Cut(child.Step, "/")
+		if was != p.key() && (Plan{Name: was}).isDropped(home, s) {
+			return true
+		}
+	}
+	return false
+}
 
 // leave makes a file in allowed/ that has the plan's name.
 func (p Plan) leave(file, why string) error {

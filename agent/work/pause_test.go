@@ -189,6 +189,30 @@ func TestKeepsItsWorkers(t *testing.T) {
 	}
 }
 
+// The workers of a dropped plan are no copy's, which waits until they have gone; and a daemon that sees one stopped at that
+// moment does not make of the drop a pause.
+func TestCopyOfADroppedPlan(t *testing.T) {
+	const text = "bounds: 2 steps, 1 USD, 2 workers\n- [ ] 1 say hello · worker: yes\n"
+	dir := at(t, map[string]string{"work/old.md": text, "work/copy.md": text})
+	plans, err := work.Steps(dir)
+	lethetest.Must(t, err)
+	old, s := plans[1], &mind.State{}
+	stopped := mind.Work{Given: 1, Ended: 1, How: mind.WorkStopped}
+	s.Children = []mind.Child{{Step: old.Ask(old.Steps[0]).Step, Call: "q1", Room: "task-1", Work: stopped}}
+	inherits := func() bool {
+		plans, err := work.Steps(dir)
+		lethetest.Must(t, err)
+		return plans[0].Inherits(dir, s)
+	}
+	lethetest.Equal(t, "beside the other it has", inherits(), false)
+	_, err = work.Obey(dir, dir, s, "drop", "old")
+	lethetest.Must(t, err)
+	lethetest.Must(t, old.Pause(dir, s))
+	lethetest.Equal(t, "while they go it waits", inherits(), true)
+	s.Children = nil // their rooms are left
+	lethetest.Equal(t, "then it waits", inherits(), false)
+}
+
 // A plan that the daemon marks while a person confirms it is confirmed; one whose bounds change then is not.
 func TestConfirmedMeanwhile(t *testing.T) {
 	const text = "bounds: 2 steps, 1 USD, 1 workers\n- [ ] 1 say hello · worker: yes\n"

@@ -78,7 +78,11 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 	if len(e.panel) > 9 {
 		return exit.Usagef("--panel has more than 9 workers for a line: leave some out")
 	}
-	made, err := e.plan(file, filepath.Join(dir, work.Dir, name+".md"))
+	lines, err := linesOf(file)
+	if err != nil {
+		return err
+	}
+	made, err := e.plan(file, lines, filepath.Join(dir, work.Dir, name+".md"))
 	if err != nil {
 		return err
 	}
@@ -103,6 +107,9 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 		if plans[i].Waits(app.Home.Dir, context.State) { // it may be the identity's, with bounds of its own
 			return fmt.Errorf("go on with plan %s: it waits for: lethe work confirm %s, after a look at: lethe work", name, name)
 		}
+		if !made && !isOf(plans[i], lines) {
+			return fmt.Errorf("go on with plan %s: it has other lines than %s: rename that file, or first: lethe work drop %[1]s", name, file)
+		}
 		if now := plans[i].Stands(); now != stood {
 			app.Note("%s", now)
 			stood = now
@@ -119,11 +126,39 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 	}
 }
 
-// plan makes the plan of a list, unless it is there.
-func (e each) plan(list, file string) (made bool, err error) {
+// linesOf returns the lines of a list as a plan can have them.
+func linesOf(list string) (lines []string, err error) {
 	text, err := os.ReadFile(list)
-	if _, none := os.Lstat(file); err != nil || none == nil {
-		return false, err
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(strings.ReplaceAll(line, "·", "-")); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, err
+}
+
+// isOf reports whether a plan has these lines: another list of the same name has others, and so has one that was changed.
+func isOf(plan work.Plan, lines []string) bool {
+	var has []string
+	for _, step := range plan.Steps {
+		if number, line, _ := lineOf(step); !strings.Contains(number, ".") {
+			has = append(has, line)
+		}
+	}
+	return slices.Equal(has, lines)
+}
+
+// lineOf returns the line that a step does, and its whole brief. The number of one of a panel has a dot.
+func lineOf(step work.Step) (number, line, brief string) {
+	number, brief, _ = strings.Cut(step.What, " ")
+	line, _, _ = strings.Cut(brief, chooses)
+	return number, line, brief
+}
+
+// plan makes the plan of a list, unless it is there.
+func (e each) plan(list string, lines []string, file string) (made bool, err error) {
+	if _, err := os.Lstat(file); err == nil {
+		return false, nil
 	}
 	dir := filepath.Dir(file)
 	if len(e.panel) > 0 {
@@ -132,13 +167,9 @@ func (e each) plan(list, file string) (made bool, err error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return false, err
 	}
-	steps, n := "", 0
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(strings.ReplaceAll(line, "·", "-")); line == "" {
-			continue
-		}
-		n++
-		number, check := fmt.Sprint(n), e.check
+	steps := ""
+	for n, line := range lines {
+		number, check := fmt.Sprint(n+1), e.check
 		if len(e.panel) > 0 {
 			members, choice, err := e.members(number, line, dir)
 			if err != nil {
@@ -148,7 +179,7 @@ func (e each) plan(list, file string) (made bool, err error) {
 		}
 		steps += step(number, line, check, "yes")
 	}
-	head := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", list, n*(len(e.panel)+1), e.usd, e.workers)
+	head := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", list, len(lines)*(len(e.panel)+1), e.usd, e.workers)
 	return true, durable.WriteFile(file, []byte(head+steps), 0o600)
 }
 
@@ -182,37 +213,42 @@ const chooses = " (others have answered that; read "
 // print prints what became of each step of a plan, and of a panel what was chosen.
 func print(app *cli.App, id home.Identity, plan work.Plan, results string) error {
 	all, err := app.Home.List()
-	said := map[string]string{} // by the gist of the line
+	said := map[string]chat.Outcome{} // by the number and the gist of the line: the newest
+	times := map[string]time.Time{}
 	for _, one := range all {
-		if child, _ := one.Child(); child != nil && child.Of == id.Name {
-			said[child.Brief] = lastResult(app, child.Room, one.Name)
+		child, _ := one.Child()
+		if child == nil || child.Of != id.Name {
+			continue
+		}
+		step := plan.Gave(one.Dir) + " " + child.Brief
+		if outcome, at := lastResult(app, child.Room, one.Name); at.After(times[step]) {
+			said[step], times[step] = outcome, at
 		}
 	}
 	for _, step := range plan.Steps {
-		number, line, _ := strings.Cut(step.What, " ")
+		number, line, brief := lineOf(step)
 		if strings.Contains(number, ".") {
-			continue // one of a panel
+			continue
 		}
 		state := map[string]string{"x": "done", "?": "asked", "!": "failed", " ": "waiting"}[step.Mark]
-		answer := said[blobs.Gist(line)]
+		answer := said[number+" "+blobs.Gist(brief)].Text
 		best, _, err := durable.ReadRegular(filepath.Join(results, number+"."+answer), 1<<20)
 		if err == nil && len(answer) == 1 {
 			answer = strings.TrimSuffix(string(best), "\n")
 		}
-		line, _, _ = strings.Cut(line, chooses)
 		console.PrintLine(app.Out, result{line, state, answer})
 	}
 	return err
 }
 
 // lastResult is the last result that a child has given in its room.
-func lastResult(app *cli.App, room, child string) (text string) {
+func lastResult(app *cli.App, room, child string) (last chat.Outcome, at time.Time) {
 	lines, _ := os.ReadFile(app.Home.Room(room)) // a person may have removed it
 	for raw := range bytes.Lines(lines) {
 		line := chat.Parse(bytes.TrimRight(raw, "\n"))
 		if outcome, is := chat.ParseOutcome(line.Text); is && line.By(child) {
-			text = outcome.Text
+			last, at = outcome, line.At
 		}
 	}
-	return text
+	return last, at
 }

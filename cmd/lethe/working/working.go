@@ -102,7 +102,7 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 			plan.USD, plan.Say = p.Price(len(pass.Give)), pass.Say
 		}
 		for _, one := range all {
-			if child, _ := one.Child(); child != nil && child.Of == id.Name && p.Gave(one.Dir) {
+			if child, _ := one.Child(); child != nil && child.Of == id.Name && p.Gave(one.Dir) != "" {
 				plan.Spent += app.Look.Agent(one).CostUSD
 			}
 		}
