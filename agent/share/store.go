@@ -40,7 +40,7 @@ type store struct {
 	tell     func(error)  // of a call that has no answer yet; may be nil
 	told     atomic.Bool  // since the last answer
 	proven   atomic.Bool  // prove has found no trouble
-	watched  sync.Map     // by stream, the newest number that was created here: it is no news
+	watched  sync.Map     // by stream, the number up to which no text is news: it was told, or created behind such
 }
 
 var streamName = pattern.Lazy(`^[a-z0-9_-][a-z0-9._-]*(/[a-z0-9_-][a-z0-9._-]*)*$`)
@@ -146,8 +146,8 @@ func (s *store) put(ctx context.Context, stream string, n int, data []byte) erro
 		}
 		return failed
 	})
-	if _, is := s.watched.Load(stream); is && err == nil {
-		s.watched.Store(stream, n)
+	if err == nil {
+		s.watched.CompareAndSwap(stream, n-1, n)
 	}
 	return err
 }
@@ -210,8 +210,8 @@ func (s *store) Watch(ctx context.Context, stream string) <-chan struct{} {
 	return look
 }
 
-// look asks for the next text of a stream until ctx ends, less often the longer there is no news. It lists at first, and
-// now and then: that text may be in a pack already.
+// look asks for the next text of a stream until ctx ends, less often the longer nobody made one: what is made here may be
+// answered. It lists at first, and now and then: that text may be in a pack already.
 func (s *store) look(ctx context.Context, signal func(), stream string) {
 	calm := 10 * time.Second
 	if s.watch != nil {
@@ -219,15 +219,20 @@ func (s *store) look(ctx context.Context, signal func(), stream string) {
 		calm *= 3
 	}
 	signal()
-	seen, news := 0, time.Now()
+	seen, news, asked := 0, time.Now(), time.Now()
 	for k := 0; ; k++ {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(2*time.Second, min(calm, time.Since(news)/10))):
+		case <-time.After(2 * time.Second):
 		}
-		own, _ := s.watched.LoadOrStore(stream, 0)
-		seen = max(seen, own.(int))
+		if own, _ := s.watched.LoadOrStore(stream, 0); own.(int) > seen {
+			seen, news = own.(int), time.Now()
+		}
+		if time.Since(asked) < min(calm, time.Since(news)/10) {
+			continue
+		}
+		asked = time.Now()
 		n := seen
 		if n == 0 || k%100 == 0 {
 			newest, _ := s.Newest(ctx, stream, n)
@@ -238,6 +243,7 @@ func (s *store) look(ctx context.Context, signal func(), stream string) {
 		}
 		if n--; n > seen {
 			seen, news = n, time.Now()
+			s.watched.Store(stream, n)
 			signal()
 		}
 	}

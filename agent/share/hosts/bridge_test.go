@@ -179,6 +179,7 @@ func TestWaitingBridgeIsDrained(t *testing.T) {
 			}
 			beside := New(&home.Home{Dir: b.home.Dir}, b.conf, b.store, b.log)
 			defer beside.Close()
+			lethetest.Must(t, beside.connect())            // which names it
 			ctx, cancel := context.WithCancel(t.Context()) // as the command of a bridge does
 			drained, ended := make(chan error, 1), make(chan error, 1)
 			go func() {

@@ -349,7 +349,7 @@ func (s *Cluster) Serve(ctx context.Context, changed <-chan struct{}) error {
 		beside.Go(func() { f(serving) })
 	}
 	s.drains = -1
-	err = s.rounds(ctx, changed, func(ctx context.Context, sync func(context.Context) error) error {
+	err = s.rounds(ctx, changed, func(ctx context.Context, sync bring) error {
 		err := sync(ctx)
 		s.counts.change(func(now *Status) { now.reached(err, &now.Synced) })
 		if err != nil {
@@ -379,7 +379,7 @@ func (s *Cluster) Follow(ctx context.Context, changed <-chan struct{}, attends b
 		beside.Go(func() { end(s.attend(ctx)) })
 	}
 	s.drains = -1
-	err := s.rounds(ctx, changed, func(ctx context.Context, sync func(context.Context) error) error {
+	err := s.rounds(ctx, changed, func(ctx context.Context, sync bring) error {
 		if s.served() {
 			return nil
 		}
@@ -400,11 +400,12 @@ func (s *Cluster) Follow(ctx context.Context, changed <-chan struct{}, attends b
 	return err
 }
 
+// bring is Sync or Publish of the rooms.
+type bring = func(context.Context) error
+
 // rounds calls f whenever there may be something new in a room, with what brings it, until ctx ends or f returns
 // ErrDrained.
-func (s *Cluster) rounds(
-	ctx context.Context, changed <-chan struct{}, f func(ctx context.Context, sync func(context.Context) error) error,
-) error {
+func (s *Cluster) rounds(ctx context.Context, changed <-chan struct{}, f func(context.Context, bring) error) error {
 	told, trouble, sync := s.streams.Watch(ctx, rooms.Stream), "", s.rooms.Sync
 	for {
 		err, wait := f(ctx, sync), time.Minute

@@ -16,15 +16,7 @@ type post struct {
 	from   int64 // where its room ended before
 	at, to int64
 	err    error
-	ended  chan struct{}
-}
-
-// made is closed when a post was made, or was not.
-func (p *post) made() <-chan struct{} {
-	if p == nil {
-		return nil
-	}
-	return p.ended
+	ended  chan struct{} // is closed when it was made, or was not
 }
 
 func (p *post) end(err error) {
@@ -39,7 +31,7 @@ func (r *Rooms) Post(ctx context.Context, room string, line []byte, from chat.Ma
 	r.mu.Lock()
 	r.posts = append(r.posts, p)
 	r.mu.Unlock()
-	err = r.lockedFor(ctx, p, func(s *round) error { return s.sync(false, false) })
+	err = r.lockedFor(ctx, p.ended, func(s *round) error { return s.sync(false, false) })
 	r.mu.Lock()
 	r.posts = slices.DeleteFunc(r.posts, func(q *post) bool { return q == p }) // where no round could begin
 	r.mu.Unlock()
@@ -53,11 +45,13 @@ func (r *Rooms) Post(ctx context.Context, room string, line []byte, from chat.Ma
 	return at, to, err
 }
 
-// take takes the posts that wait.
+// take takes the posts that wait, once: what comes later waits for another round, so that this one ends.
 func (s *round) take() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.posts, s.Rooms.posts = append(s.posts, s.Rooms.posts...), nil
+	if s.posts == nil {
+		s.posts, s.Rooms.posts = s.Rooms.posts, nil
+	}
 }
 
 // fails ends the posts of a room.

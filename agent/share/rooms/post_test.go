@@ -97,6 +97,35 @@ func TestPostsTogether(t *testing.T) {
 	}
 }
 
+// A post that was made ends, although others come with each entry: they wait for other rounds.
+func TestPostEndsBesideOthers(t *testing.T) {
+	store := memstore.New()
+	r := newHost(t, store, "a")
+	var all sync.WaitGroup
+	post := func(line string) {
+		_, _, err := r.Post(t.Context(), "dev", []byte(line), chat.Mark{})
+		lethetest.Must(t, err)
+	}
+	var entries, before atomic.Int32
+	store.Fault = func(op, stream string, _ int) (bool, error) {
+		if n := entries.Add(1); op == "create" && stream == Stream && n < 100 {
+			all.Go(func() { post(fmt.Sprintf("%d\n", n)) })
+			lethetest.Eventually(t, "it waits", func() bool {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				return len(r.posts) > 0
+			})
+		}
+		return true, nil
+	}
+	post("first\n")
+	before.Store(entries.Load())
+	all.Wait()
+	if n := before.Load(); n > 20 {
+		t.Errorf("it ends behind %d calls of the store", n)
+	}
+}
+
 // A host that has seen a moment ago where the stream ends asks the store for nothing but to take its entries.
 func TestAsksForNothingKnown(t *testing.T) {
 	store := memstore.New()

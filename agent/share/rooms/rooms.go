@@ -86,11 +86,11 @@ func (r *Rooms) locked(ctx context.Context, f func(*round) error) error {
 }
 
 // lockedFor is locked, unless another round has made a post before.
-func (r *Rooms) lockedFor(ctx context.Context, p *post, f func(*round) error) error {
+func (r *Rooms) lockedFor(ctx context.Context, made <-chan struct{}, f func(*round) error) error {
 	r.made.Do(func() { r.turn = make(chan struct{}, 1) })
 	select {
 	case r.turn <- struct{}{}:
-	case <-p.made():
+	case <-made:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("lock the rooms: %w", ctx.Err())
