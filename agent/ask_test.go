@@ -80,7 +80,7 @@ func TestAskingEndsTheTurn(t *testing.T) {
 	if i := slices.IndexFunc(live, func(e *mind.Entry) bool { return len(e.Calls) > 0 }); !live[i].Final() {
 		t.Error("its WAIT does not end the turn: what is said next could not fade, or stand alone, without it")
 	}
-	if strings.Contains(turns, "(not finished yet)") {
+	if strings.Contains(turns, "assistant: (not finished yet)") {
 		t.Errorf("a filler stands in\n%s", turns)
 	}
 	r.ask("clean up")
