@@ -40,13 +40,14 @@ func openBucket(endpoint, at string, tls bool, region string) (e engine, err err
 	if err != nil {
 		return e, err
 	}
+	meter := bucketrules.NewMeter(transport)
 	client, err := minio.NewCore(endpoint, &minio.Options{
-		Creds: keys.Credentials, Secure: tls, Region: region, Transport: transport, MaxRetries: 1,
+		Creds: keys.Credentials, Secure: tls, Region: region, Transport: meter, MaxRetries: 1,
 	})
 	b := bucket{client, name, cmp.Or(strings.Trim(root, "/"), "lethe") + "/"}
 	t := tree{b.keys, b.forget}
 	return engine{create: b.create, get: b.get, newest: t.newest, numbers: t.numbers,
-		remove: t.remove, list: b.list, probe: b.probe, failed: keys.Refused,
+		remove: t.remove, list: b.list, probe: b.probe, failed: keys.Refused, asked: meter.Asked,
 		close: transport.CloseIdleConnections}, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lethe/internal/bucketrules"
 	"lethe/internal/pattern"
 )
 
@@ -30,6 +31,7 @@ type engine struct {
 	settings func(ctx context.Context) ([]Finding, error) // finds wrong ones, with one request; nil if there are none
 	failed   func(error) error                            // explains an error; may be nil
 	probe    func(ctx context.Context) []Finding          // warns of faults that take more requests to find; may be nil
+	asked    func() bucketrules.Asked                     // counts requests; nil for engines of which none is billed
 }
 
 // store checks the arguments of callers, and tries until an answer is known. It alone tries again.
@@ -110,6 +112,14 @@ func Tell(opened Store, f func(error)) {
 	if s, is := opened.(*store); is {
 		s.tell = f
 	}
+}
+
+// Count returns what this process has asked of a store that Open returned, zero where no request is billed.
+func Count(opened Store) (a bucketrules.Asked) {
+	if s, is := opened.(*store); is && s.asked != nil {
+		a = s.asked()
+	}
+	return a
 }
 
 func (s *store) Create(ctx context.Context, stream string, n int, data []byte) error {

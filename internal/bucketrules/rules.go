@@ -1,4 +1,5 @@
-// Package bucketrules finds settings of a bucket that do not go together with texts that stay, or are erased.
+// Package bucketrules finds settings of a bucket that do not go together with texts that stay, or are erased, and counts
+// the requests that a bucket bills.
 package bucketrules
 
 import (

@@ -12,6 +12,7 @@ import (
 
 	"lethe/agent/share"
 	"lethe/agent/share/streams"
+	"lethe/internal/bucketrules"
 	"lethe/internal/durable"
 )
 
@@ -40,6 +41,8 @@ type lease struct {
 	At    time.Time     `json:"at"`             // by its own clock: for people
 	Every time.Duration `json:"every_ns"`       // when it says so again
 	Left  bool          `json:"left,omitempty"` // it was drained: hosts that stand by take its lives
+
+	Asked bucketrules.Asked `json:"asked,omitzero"` // by the process that serves
 }
 
 // leases has what a host knows of its lease, and of others.
@@ -48,6 +51,7 @@ type leases struct {
 	alone atomic.Bool   // no other host says that it is there
 	anew  atomic.Bool   // the next look is for all hosts
 	mute  atomic.Bool   // this host could not say that it is there, and people know
+	lasts atomic.Bool   // this process renews the lease, and is none that looks once
 
 	renew, look chan struct{} // have keepLease and lookAround go on at once
 
@@ -120,6 +124,7 @@ func pause(ctx context.Context, d time.Duration, woken <-chan struct{}) bool {
 // renews says that this host is there, and returns when to do so again: soon, if it could not.
 func (s *Cluster) renews(ctx context.Context) time.Duration {
 	every := s.pace()
+	s.leases.lasts.Store(true)
 	err := s.say(ctx, every, false)
 	if known := s.leases.mute.Swap(err != nil); err != nil && ctx.Err() == nil {
 		if !known {
@@ -138,7 +143,11 @@ func (s *Cluster) say(ctx context.Context, every time.Duration, left bool) error
 	if err := l.space.Look(); err != nil && !left {
 		return err
 	}
-	text, err := json.Marshal(lease{s.Host.Label, time.Now().UTC(), every, left})
+	said := lease{Label: s.Host.Label, At: time.Now().UTC(), Every: every, Left: left}
+	if l.lasts.Load() {
+		said.Asked = share.Count(s.streams.Store)
+	}
+	text, err := json.Marshal(said)
 	if err != nil {
 		return err
 	}
@@ -306,6 +315,8 @@ type Seen struct {
 	Away  bool      `json:"away,omitempty"`  // it has not said so lately
 	Alike bool      `json:"alike,omitempty"` // another one has the same label
 	Lives []Life    `json:"lives"`
+
+	Asked bucketrules.Asked `json:"asked,omitzero"` // as it told At
 }
 
 // Hosts returns the hosts of the home that were there in the last 30 days, and what each has.
@@ -326,7 +337,7 @@ func (s *Cluster) Hosts(ctx context.Context) (out []Seen, err error) {
 		said := g.Lease
 		h := Seen{Host: streams.Host{ID: id, Label: said.Label}, At: said.At, Here: id == s.Host.ID, Left: said.Left}
 		g.Since = said.At
-		h.Away = g.silent()
+		h.Away, h.Asked = g.silent(), said.Asked
 		for _, life := range all {
 			if life.Host.ID == id {
 				h.Lives = append(h.Lives, life)

@@ -3,15 +3,17 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"strings"
 
+	"lethe/agent/budget"
 	"lethe/agent/share/hosts"
 	"lethe/cmd/lethe/console"
 )
 
-// ShowHosts lists the hosts of the home.
-func (app *App) ShowHosts(ctx context.Context) error {
+// ShowHosts lists the hosts of the home, or what they ask of the store and what that costs.
+func (app *App) ShowHosts(ctx context.Context, cost bool) error {
 	shared, err := app.Others()
 	if err != nil {
 		return err
@@ -19,6 +21,9 @@ func (app *App) ShowHosts(ctx context.Context) error {
 	all, err := shared.Hosts(ctx)
 	if err != nil {
 		return err
+	}
+	if cost {
+		return app.showCost(all)
 	}
 	return app.Show(all, func(out io.Writer) {
 		rows := console.NewTable("HOST", "SAID THAT IT IS THERE", "IDENTITIES")
@@ -29,6 +34,54 @@ func (app *App) ShowHosts(ctx context.Context) error {
 			}
 			rows.Row(hostName(host), console.Ago(host.At), strings.Join(lives, ", "))
 		}
+		rows.Write(out)
+	})
+}
+
+// bill is what a host costs while it asks as much as it did since its daemon began.
+type bill struct {
+	hosts.Seen
+	Day   int64      `json:"requests_day"`
+	Month budget.USD `json:"usd_month"` // of 30 days
+}
+
+// newBill prices what a host told, unless it is silent. A GET costs 2/25 of a write, as at S3 and R2.
+func newBill(host hosts.Seen, conf hosts.Config) bill {
+	b := bill{Seen: host}
+	writes, gets := float64(host.Asked.Puts+host.Asked.Lists), float64(host.Asked.Gets)
+	if days := host.At.Sub(host.Asked.Since).Hours() / 24; days > 0 && !host.Away {
+		b.Day = int64((writes + gets) / days)
+		b.Month = conf.Writes(int64((writes + gets*2/25) * 30 / days))
+	}
+	return b
+}
+
+// showCost tells what hosts cost. Requests of other processes than their daemons are not counted.
+func (app *App) showCost(all []hosts.Seen) error {
+	var bills []bill
+	var day int64
+	var month budget.USD
+	for _, host := range all {
+		b := newBill(host, app.Settings.Share)
+		bills, day, month = append(bills, b), day+b.Day, month+b.Month
+	}
+	return app.Show(bills, func(out io.Writer) {
+		if !strings.HasPrefix(app.Settings.Share.URL, "s3") {
+			fmt.Fprintln(out, "only requests to a bucket are counted: a directory and JetStream bill none")
+			return
+		}
+		rows := console.NewTable("HOST", "SINCE", "PUT", "GET", "LIST", "A DAY", "USD A MONTH")
+		for _, b := range bills {
+			switch {
+			case b.Asked.Since.IsZero():
+				rows.Row(hostName(b.Seen), "not told", "", "", "", "", "")
+			case b.Away:
+				rows.Row(hostName(b.Seen), b.Asked.Since, b.Asked.Puts, b.Asked.Gets, b.Asked.Lists, "silent", "")
+			default:
+				rows.Row(hostName(b.Seen), b.Asked.Since, b.Asked.Puts, b.Asked.Gets, b.Asked.Lists, b.Day, b.Month)
+			}
+		}
+		rows.Row("in all", "", "", "", "", day, month)
 		rows.Write(out)
 	})
 }
