@@ -72,6 +72,9 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 			if err != nil || *e.Stopped {
 				return "", false, err
 			}
+			if mark == " " && slices.Contains(e.State.Passed, step.work()) { // a worker's, who would be paid again
+				mark = "!"
+			}
 			if said != "" {
 				why += fmt.Sprintf("%s/%s has step %q as done, but %s\n", Dir, plan.Name, step.What, said)
 			}
@@ -83,7 +86,7 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 		if len(marks) == 0 {
 			continue
 		}
-		said := "What did not pass is open again in the plan; what people are asked has the mark ?."
+		said := "What did not pass is open again in the plan, or has the mark ! where a worker did it; what people are asked has ?."
 		if err := plan.Mark(e.Workspace, marks, plan.Held); err != nil {
 			e.Log.Warn("a plan keeps its marks", "plan", plan.Name, "error", err)
 			said = fmt.Sprintf("It still stands so in %s: %v.", plan.Name, err)

@@ -2,6 +2,7 @@ package work_test
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -187,6 +188,21 @@ func TestKeepsItsWorkers(t *testing.T) {
 	if p := pass(); len(p.Give) != 1 {
 		t.Errorf("another step has another worker: %+v", p)
 	}
+}
+
+// What a worker has done is not given to another one because it does not pass now: a person looks.
+func TestDoneIsNotPaidAgain(t *testing.T) {
+	dir := at(t, map[string]string{"work/a.md": "bounds: 9 steps\n- [x] 1 say hello · files: h · check: `grep -q fine` · worker: yes\n"})
+	given := read(t, dir)
+	s := &mind.State{}
+	s.Passed = []string{given.Ask(given.Steps[0]).Step}
+	e := &work.Examiner{Home: dir, Workspace: dir, State: s, Log: slog.New(slog.DiscardHandler), Stopped: new(bool)}
+	e.Run = func(string, []string, time.Duration) (string, bool, error) { return "it ended with exit 1", true, nil }
+	e.MayAsk = func(string) bool { return true }
+	why, _, err := e.Examine(time.Minute)
+	lethetest.Must(t, err)
+	lethetest.Words(t, why, `has step "1 say hello" as done, but it ended with exit 1`, "has the mark ! where a worker did it")
+	lethetest.Equal(t, "its mark", read(t, dir).Steps[0].Mark, "!")
 }
 
 // The workers of a dropped plan are no copy's, which waits until they have gone; and a daemon that sees one stopped at that

@@ -191,7 +191,8 @@ func TestStrangeFiles(t *testing.T) {
 	}
 	lethetest.Must(t, plans[2].Pause(dir, &mind.State{}))
 	lethetest.Equal(t, plans[2].Name+" waits", plans[2].Waits(dir, &mind.State{}), false)
-	for verb, want := range map[string]string{"confirm": "it cannot be read", "drop": ""} {
+	for _, row := range [][2]string{{"confirm", "it cannot be read"}, {"drop", ""}} {
+		verb, want := row[0], row[1]
 		_, err := work.Obey(dir, dir, &mind.State{}, verb, "large")
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", verb, err)
