@@ -18,7 +18,6 @@ import (
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/internal/durable"
-	"lethe/internal/screen"
 	"lethe/mind"
 )
 
@@ -151,9 +150,9 @@ func write(out io.Writer, id home.Identity, plans []Plan, promises []string) {
 		fmt.Fprintf(out, "%s has no plans: files %s/NAME.md of its workspace\n", id.Name, work.Dir)
 	}
 	for _, plan := range plans {
-		fmt.Fprintf(out, "%s: %s\n", screen.Sanitize(plan.Plan), screen.Sanitize(plan.Goal))
+		fmt.Fprintf(out, "%s: %s\n", console.OneLine(plan.Plan), console.OneLine(plan.Goal))
 		if plan.Waits {
-			name := console.Quoted(screen.Sanitize(strings.TrimSuffix(plan.Plan, ".md")))
+			name := console.Quoted(console.OneLine(strings.TrimSuffix(plan.Plan, ".md")))
 			fmt.Fprintf(out, "  waits for: lethe work confirm %s\n", name)
 			fmt.Fprintf(out, "  bounds: %s\n", plan.Bounds)
 		}
@@ -165,16 +164,16 @@ func write(out io.Writer, id home.Identity, plans []Plan, promises []string) {
 			if plan.Waits && step.Check != "" { // whoever says yes says it to this, too
 				what += " · check: " + step.Check
 			}
-			fmt.Fprintf(out, "  %-10s %s\n", step.State, screen.Sanitize(what))
+			fmt.Fprintf(out, "  %-10s %s\n", step.State, console.OneLine(what))
 		}
 		if len(plan.Give) > 0 {
-			fmt.Fprintf(out, "  next, for at most %.2f USD: %s\n", plan.USD, screen.Sanitize(strings.Join(plan.Give, "; ")))
+			fmt.Fprintf(out, "  next, for at most %.2f USD: %s\n", plan.USD, console.OneLine(strings.Join(plan.Give, "; ")))
 		}
 		if plan.Say != "" {
-			fmt.Fprintf(out, "  next, one turn: %s\n", screen.Sanitize(plan.Say))
+			fmt.Fprintf(out, "  next, one turn: %s\n", console.OneLine(plan.Say))
 		}
 	}
 	for _, promise := range promises {
-		fmt.Fprintf(out, "by its words, no step, trigger, job or question stands behind: %s\n", screen.Sanitize(promise))
+		fmt.Fprintf(out, "by its words, no step, trigger, job or question stands behind: %s\n", console.OneLine(promise))
 	}
 }
