@@ -17,7 +17,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
 	"lethe/agent/home"
 	"lethe/blobs"
@@ -181,7 +180,7 @@ func (f *finder) document(rel string) *document {
 		own = "self/" + name
 	}
 	doc := &document{ErasedFile: home.ErasedFile{Path: rel}, what: strings.TrimPrefix(own, "self/")}
-	for _, treatment := range treatments() {
+	for _, treatment := range f.treatments {
 		if treatment.files.MatchString(own) {
 			doc.how, doc.kind = treatment.how, treatment.kind
 			break
@@ -291,7 +290,7 @@ type treatment struct {
 
 // treatments give files their fate and kind: the first that fits counts. A file without a fate never holds a text. The
 // directory of the identity is self.
-var treatments = sync.OnceValue(func() []treatment {
+func treatments() []treatment {
 	is := regexp.MustCompile
 	return []treatment{
 		{is(`^blobs/`), Erased, blob},
@@ -312,4 +311,4 @@ var treatments = sync.OnceValue(func() []treatment {
 		{is(`^agents/[^/]*/`), Other, raw},
 		{is(``), Erased, raw},
 	}
-})
+}

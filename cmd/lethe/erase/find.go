@@ -42,14 +42,16 @@ type finder struct {
 	gists    map[string]bool   // blobs whose gists go
 	entries  []int             // texts that were made of these go, too
 
-	places map[Place]int
-	anew   []home.ErasedFile
-	plan   home.ErasePlan
+	treatments []treatment
+	places     map[Place]int
+	anew       []home.ErasedFile
+	plan       home.ErasePlan
 }
 
 func newFinder(place home.Home, store *blobs.Store, id home.Identity, request Request) *finder {
 	f := &finder{
-		home: place, store: store, id: id, req: request, names: map[string]string{}, places: map[Place]int{},
+		treatments: treatments(),
+		home:       place, store: store, id: id, req: request, names: map[string]string{}, places: map[Place]int{},
 		kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{}, taken: map[blobs.Hash]bool{},
 		rooms: map[string][]span{}, gists: map[string]bool{},
 		plan: home.ErasePlan{At: time.Now().UTC().Truncate(time.Microsecond)},
