@@ -87,7 +87,7 @@ func Load(home string, more []string, makes bool) (*Keys, error) {
 	err := keys.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = errNone; makes {
-			err = errors.Join(addKey(home, true), keys.read())
+			err = errors.Join(locked(home, func() error { return addKey(home, true) }), keys.read())
 		}
 	}
 	if err != nil || len(more) == 0 {
@@ -126,7 +126,12 @@ func (keys *Keys) read() error {
 		}
 	}
 	if len(whole) > len(text) {
-		err = durable.WriteFile(keys.path, whole, 0o600)
+		err = locked(filepath.Dir(keys.path), func() error {
+			if now, err := os.ReadFile(keys.path); err != nil || !bytes.Equal(now, text) {
+				return err // it has changed again, which the next text sees
+			}
+			return durable.WriteFile(keys.path, whole, 0o600)
+		})
 		err = errors.Join(errors.New("it lacks a key that it had, which goes back to its end"), err)
 	}
 	if err != nil {
@@ -174,22 +179,27 @@ func Parse(text string) (*Keys, error) {
 func New(home string) error {
 	_, err := Load(home, nil, false) // or the rest of a file that is damaged would count as whole
 	if err == nil {
-		err = addKey(home, false)
+		err = locked(home, func() error { return addKey(home, false) })
 	}
 	return err
 }
 
-// addKey puts a new key into the File of a home. The first one it puts into a file that is missing alone.
-func addKey(home string, first bool) error {
+// locked calls f while no other process of the home writes its File.
+func locked(home string, f func() error) error {
 	lock := durable.Lock(filepath.Join(home, "share", "key.lock"))
 	defer lock.Close()
 	err := durable.MkdirAll(filepath.Dir(lock.Path()), 0o700)
 	if err == nil {
 		err = lock.Lock()
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = f()
 	}
+	return err
+}
+
+// addKey puts a new key into the File of a home. The first one it puts into a file that is missing alone.
+func addKey(home string, first bool) error {
 	old, err := os.ReadFile(File(home))
 	if first && errors.Is(err, fs.ErrNotExist) {
 		err = nil

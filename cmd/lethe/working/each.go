@@ -72,11 +72,11 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 		return '-'
 	}, base)
 	name, dir := "each-"+base, app.Settings.Workspace(id.Dir)
-	if n, err := strconv.Atoi(strings.Join(e.panel, ",")); err == nil {
-		e.panel = slices.Repeat([]string{"yes"}, max(0, min(n, 10)))
-	}
-	if len(e.panel) > 9 {
-		return exit.Usagef("--panel has more than 9 workers for a line: leave some out")
+	n, err := strconv.Atoi(strings.Join(e.panel, ","))
+	if err == nil && n >= 0 && n <= 9 {
+		e.panel = slices.Repeat([]string{"yes"}, n)
+	} else if err == nil || len(e.panel) > 9 || slices.Contains(e.panel, "") {
+		return exit.Usagef("--panel takes a number up to 9, or as many models, A,B,C: say which")
 	}
 	lines, err := linesOf(file)
 	if err != nil {
