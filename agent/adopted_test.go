@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/journal"
+	"lethe/agent/llm"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
@@ -210,6 +212,20 @@ func TestSummariseKilled(t *testing.T) {
 	lethetest.Tried(t, steps/stride)
 }
 
+// answering is a model that counts its answers.
+type answering struct {
+	Model
+	answers atomic.Int64
+}
+
+func (m *answering) Complete(ctx context.Context, q llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+	reply, err := m.Model.Complete(ctx, q, on)
+	if err == nil {
+		m.answers.Add(1)
+	}
+	return reply, err
+}
+
 // Whoever stops an identity that asks for gists pays for those that came, and it goes on; an order that is taken back is
 // not obeyed any more.
 func TestSummariseStopped(t *testing.T) {
@@ -217,13 +233,15 @@ func TestSummariseStopped(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Task: "summarise", Contains: "orca", Hold: never},
 		rehearsal.Step{Task: "summarise", Contains: "orca", Hold: hold})
 	w.conf.Forgetting.Parallel = 2
+	model := &answering{Model: w.conf.Model}
+	w.conf.Model = model
 	w.adopts("ada", "narwhal", "orca", "walrus", "zander")
 	id, err := w.home.Find("ada")
 	lethetest.Must(t, err)
 	const wish = home.WishAdopt + "me"
 	lethetest.Must(t, home.Leave(id, wish, shelf.Order{Gists: 4}.String()))
 	r := w.run(id)
-	w.eventually("both are asked", func() bool { return len(w.tasks("summarise")) == 2 })
+	w.eventually("one answers, one waits", func() bool { return len(w.tasks("summarise")) == 2 && model.answers.Load() == 1 })
 	w.ask("dev", "hello, while it waits")
 	r.stop()
 	lethetest.Equal(t, "costs", len(w.having(id, "spent", "on", "compaction")), 1)

@@ -24,12 +24,15 @@ import (
 )
 
 // paid is what the model of these tests costs, at any hour.
+// noon is a zone where it is noon, so that no test meets the end of a day.
+var noon = time.FixedZone("noon", (12-time.Now().UTC().Hour())*60*60)
+
 var paid = llm.Info{Price: llm.Price{Hit: 8, Miss: 10, Output: 20}}
 
 // frugal gives an identity a model that costs something, and limits.
 func frugal(c *Config, limits budget.Limits) {
 	c.Offline, c.DefaultModel, c.Params.Endpoint, c.Params.MaxTokens = false, "rehearsal-paid", "paid", 1000
-	c.Known, c.Budget, c.People, c.Zone = llm.Known{"rehearsal-paid": paid}, limits, []string{"ann"}, time.UTC
+	c.Known, c.Budget, c.People, c.Zone = llm.Known{"rehearsal-paid": paid}, limits, []string{"ann"}, noon
 }
 
 // dollars is what the server has really billed.
@@ -112,7 +115,7 @@ func TestBudgetIsNeverPassed(t *testing.T) {
 // book is what has been spent, as anybody reads it now.
 func (w *world) book(limits budget.Limits) budget.Book {
 	w.Helper()
-	book, err := budget.ReadBook(w.home, w.store, limits, time.Now(), time.UTC)
+	book, err := budget.ReadBook(w.home, w.store, limits, time.Now(), noon)
 	lethetest.Must(w, err)
 	return book
 }
@@ -175,7 +178,7 @@ func TestBudgetCommand(t *testing.T) {
 		r.settled()
 	}
 	s := w.fold(id)
-	if until := s.Until; until.IsZero() || !until.Equal(until.Truncate(24*time.Hour)) {
+	if until := s.Until; until.IsZero() || until.In(noon).Format(time.TimeOnly) != "00:00:00" {
 		t.Errorf("it goes on at %s", until)
 	}
 	said := w.said("dev")
@@ -214,7 +217,7 @@ func TestBudgetCommand(t *testing.T) {
 // spend says that an identity that does not run has spent so many dollars today.
 func (w *world) spend(id home.Identity, usd float64) {
 	w.Helper()
-	w.spendOn(budget.DateOf(time.Now(), time.UTC), id, usd)
+	w.spendOn(budget.DateOf(time.Now(), noon), id, usd)
 }
 
 func (w *world) spendOn(day string, id home.Identity, usd float64) {
@@ -299,9 +302,9 @@ func TestBudgetAhead(t *testing.T) {
 	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
 	id := w.boot("ada", "dev")
 	tomorrow := time.Now().UTC().AddDate(0, 0, 1)
-	w.spendOn(budget.DateOf(tomorrow, time.UTC), id, 2)
+	w.spendOn(budget.DateOf(tomorrow, noon), id, 2)
 	r := w.run(id)
-	contains(t, r.ask("hello"), "I go on by myself on "+budget.DateOf(tomorrow.AddDate(0, 0, 1), time.UTC))
+	contains(t, r.ask("hello"), "I go on by myself on "+budget.DateOf(tomorrow.AddDate(0, 0, 1), noon))
 	r.stop()
 }
 
@@ -316,7 +319,7 @@ func TestBudgetOverMidnight(t *testing.T) {
 	r := w.run(id)
 	w.say("dev", "ann", "hello")
 	w.eventually("a call is under way", func() bool { return len(w.holds(id)) > 0 })
-	tomorrow := budget.DateOf(time.Now().AddDate(0, 0, 1), time.UTC)
+	tomorrow := budget.DateOf(time.Now().AddDate(0, 0, 1), noon)
 	w.spendOn(tomorrow, other, 0.1)
 	close(fail)
 	contains(t, w.answered("dev", 1), "Hello")
@@ -393,7 +396,7 @@ func TestBudgetOfAWrongClock(t *testing.T) {
 	frugal(&w.conf, limits)
 	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
 	now := time.Now().UTC()
-	today, tomorrow := budget.DateOf(now, time.UTC), budget.DateOf(now.AddDate(0, 0, 1), time.UTC)
+	today, tomorrow := budget.DateOf(now, noon), budget.DateOf(now.AddDate(0, 0, 1), noon)
 	w.spend(ada, 0.5)
 	w.spendOn("2099-01-01", ada, 0.25)
 	w.spendOn("2099-01-01", bob, 2)
@@ -531,7 +534,7 @@ func TestLedgerStaysSmall(t *testing.T) {
 		t.Error("it was never there")
 	}
 	w.spend(child, 0.5)
-	for _, line := range budget.NewBook(limits, budget.DateOf(time.Now(), time.UTC), w.ledger().Accounts).Lines(child.Self) {
+	for _, line := range budget.NewBook(limits, budget.DateOf(time.Now(), noon), w.ledger().Accounts).Lines(child.Self) {
 		if line.Of == budget.Life {
 			equal(t, "of its life", line.Spent, budget.Of(3.5))
 		}
@@ -548,7 +551,7 @@ func TestBudgetBesideUnreadable(t *testing.T) {
 	w.spend(id, 1)
 	lethetest.Must(t, os.Rename(id.LIFE(), id.LIFE()+".away"))
 	lethetest.Must(t, os.Mkdir(id.LIFE(), 0o700))
-	if book, err := budget.ReadBook(w.home, w.store, budget.Limits{}, time.Now(), time.UTC); err == nil {
+	if book, err := budget.ReadBook(w.home, w.store, budget.Limits{}, time.Now(), noon); err == nil {
 		t.Errorf("%s are spent", book.Home().Spent)
 	}
 	lethetest.Must(t, os.Remove(id.LIFE()))

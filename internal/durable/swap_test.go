@@ -80,6 +80,7 @@ func TestSwapLosesNoSave(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "view.md")
 	must(t, os.WriteFile(path, nil, 0o600))
 	const saves = 300
+	last, _ := os.Stat(path)
 	var wg sync.WaitGroup
 	taken := make(chan struct{}, 1)
 	wg.Go(func() {
@@ -90,7 +91,6 @@ func TestSwapLosesNoSave(t *testing.T) {
 			<-taken
 		}
 	})
-	last, _ := os.Stat(path)
 	for seen := 0; seen < saves; {
 		fi, err := Swap(path, []byte("view"), 0o600, func(fi fs.FileInfo) bool { return fi != nil && os.SameFile(fi, last) })
 		must(t, err)
