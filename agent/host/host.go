@@ -300,7 +300,16 @@ func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error
 	group.Go(func() error { return h.watcher.Run(around) })
 	if h.shared != nil {
 		h.shared.Until(ctx)
-		group.Go(func() error { return h.serveOthers(around) })
+		serving, fails := context.WithCancel(ctx)
+		defer fails()
+		ctx = serving
+		group.Go(func() error {
+			err := h.serveOthers(around)
+			if err != nil { // nothing can be shared, so nobody runs
+				fails()
+			}
+			return err
+		})
 	}
 	if h.serve != nil {
 		group.Go(func() error { return h.serve(around) })

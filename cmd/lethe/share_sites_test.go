@@ -186,7 +186,7 @@ func newSites(t testing.TB, e *engine, count int, settings string) (all []*site)
 			continue
 		}
 		key := lethetest.Read(t, seal.File(all[0].dir))
-		lethetest.Must(t, hosts.PutKey(s.dir, key))
+		lethetest.Must(t, seal.Put(s.dir, key))
 	}
 	t.Cleanup(func() {
 		for _, s := range all {

@@ -41,6 +41,9 @@ var errNone = fmt.Errorf("%w; here it is missing, and lethe run makes the first 
 // ErrOther says that a text, which is not damaged, names other keys than those here.
 var ErrOther = fmt.Errorf("%w: it has another key", ErrKey)
 
+// ErrLost says that the File of a home lacks a key that it had: who wrote it back when no process ran has an older copy.
+var ErrLost = errors.New("it lacks a key that it had")
+
 // Keys seal and open texts. The first key of a File seals, and each opens. A file that changes counts at the next
 // text, unless it lacks a key that it had: older texts need that.
 type Keys struct {
@@ -87,6 +90,9 @@ func Load(home string, more []string, makes bool) (*Keys, error) {
 	err := keys.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = errNone; makes {
+			err = keys.remember(nil)
+		}
+		if makes && err == nil {
 			err = errors.Join(locked(home, func() error { return addKey(home, true) }), keys.read())
 		}
 	}
@@ -134,11 +140,35 @@ func (keys *Keys) read() error {
 		})
 		err = errors.Join(errors.New("it lacks a key that it had, which goes back to its end"), err)
 	}
+	if err == nil {
+		err = keys.remember(now.names)
+	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", keys.path, err)
 	}
 	keys.pairs = now.pairs
 	return nil
+}
+
+// remember notes on this disk the names of the keys that the file has. The error is ErrLost if it had another one.
+func (keys *Keys) remember(names []string) error {
+	file := filepath.Join(filepath.Dir(keys.path), "share", "keys")
+	text, _, err := durable.ReadRegular(file, 1<<16)
+	had := strings.Fields(string(text))
+	for _, name := range had {
+		if !slices.Contains(names, name) {
+			const what = "%w: %s, for which newer texts are stored. Nothing is stored until its line is back: copy share.key " +
+				"from another host, or from where you keep it"
+			return fmt.Errorf(what, ErrLost, name)
+		}
+	}
+	if len(had) < len(names) {
+		err = durable.WriteFile(file, []byte(strings.Join(names, "\n")+"\n"), 0o600)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // the home shares nothing yet
+		err = nil
+	}
+	return err
 }
 
 // now returns the keys. A file that is away changes nothing.
@@ -173,6 +203,14 @@ func Parse(text string) (*Keys, error) {
 		}
 	}
 	return keys, err
+}
+
+// Put writes the File of a home, age identities.
+func Put(home, key string) error {
+	if _, err := Parse(key); err != nil {
+		return fmt.Errorf("the key to the store is a line that begins with AGE-SECRET-KEY-1: %w", err)
+	}
+	return durable.WriteFile(File(home), []byte(strings.TrimSpace(key)+"\n"), 0o600)
 }
 
 // New puts a new key before those in the File of a home: it seals from then on.
@@ -257,7 +295,7 @@ func (keys *Keys) Open(data []byte) ([]byte, error) {
 				return nil, none
 			}
 			if strings.HasPrefix(name, "lethe-") {
-				err = ErrOther
+				err = fmt.Errorf("%w, %s", ErrOther, name)
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func (h *host) join(o *host) *host {
 	lethetest.Must(h, o.connect())
 	key, err := os.ReadFile(seal.File(o.home.Dir))
 	lethetest.Must(h, err)
-	lethetest.Must(h, PutKey(h.home.Dir, string(key)))
+	lethetest.Must(h, seal.Put(h.home.Dir, string(key)))
 	return h
 }
 

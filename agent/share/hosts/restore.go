@@ -5,25 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
 	"lethe/blobs"
 	"lethe/internal/durable"
-	"lethe/internal/seal"
 	"lethe/life"
 	"lethe/life/event"
 )
-
-// PutKey writes the share.key of a home, age identities.
-func PutKey(dir, key string) error {
-	if _, err := seal.Parse(key); err != nil {
-		return fmt.Errorf("the key to the store is a line that begins with AGE-SECRET-KEY-1: %w", err)
-	}
-	return durable.WriteFile(seal.File(dir), []byte(strings.TrimSpace(key)+"\n"), 0o600)
-}
 
 // Restored says whether a life of the store goes on here, and if not, why.
 type Restored struct {

@@ -24,6 +24,7 @@ import (
 	"lethe/cmd/lethe/archive"
 	"lethe/cmd/lethe/check"
 	"lethe/cmd/lethe/exit"
+	"lethe/internal/seal"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -58,7 +59,7 @@ var kinds = []kind{
 	{code: exit.NoKey, errs: []any{llm.ErrNoKey},
 		advice:  "%s asks for it and keeps it; or set it in the environment, or add --offline to try without one",
 		command: "init"},
-	{code: exit.NoKey, errs: []any{serve.ErrToken, telegram.ErrToken}},
+	{code: exit.NoKey, errs: []any{serve.ErrToken, telegram.ErrToken, seal.ErrLost}},
 	{code: exit.Newer, errs: []any{home.ErrNewer, event.ErrUnknown}, advice: "use that one; nothing was changed"},
 	{code: exit.Corrupt, errs: []any{archive.ErrDamaged},
 		advice: "nothing was imported; get the archive again from where it comes"},

@@ -128,6 +128,9 @@ func (c *Console) aside(kind, format string, args ...any) {
 
 // Fail prints an error in one line, and its hint, if that is not empty; to programs as one object.
 func (c *Console) Fail(message, hint string, code int) {
+	if first, second, joined := strings.Cut(message, "\n"); joined && first == second {
+		message = first
+	}
 	message = OneLine(message)
 	if c.JSON {
 		_ = PrintLine(c.Err, struct {

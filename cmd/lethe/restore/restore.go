@@ -196,5 +196,5 @@ func (r *restoring) putKey(file string) error {
 	if err != nil {
 		return err
 	}
-	return hosts.PutKey(r.home.Dir, key)
+	return seal.Put(r.home.Dir, key)
 }
