@@ -99,8 +99,8 @@ func (f *ErasedFile) Mask(data []byte) string {
 	return blobs.Sum(data[:end]).String()
 }
 
-// planFile holds the plan, in the directory of the identity.
-const planFile = "erase.json"
+// PlanFile holds the plan, in the directory of the identity.
+const PlanFile = "erase.json"
 
 // Save makes the plan durable: from then on it is carried out, whatever happens.
 func (p *ErasePlan) Save(dir string) error {
@@ -108,12 +108,12 @@ func (p *ErasePlan) Save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write the plan of an erasure: %w", err)
 	}
-	return durable.WriteFile(filepath.Join(dir, planFile), data, 0o600)
+	return durable.WriteFile(filepath.Join(dir, PlanFile), data, 0o600)
 }
 
 // LoadErasePlan reads the plan of the identity in dir; nil when nothing is to be erased.
 func LoadErasePlan(dir string) (*ErasePlan, error) {
-	path := filepath.Join(dir, planFile)
+	path := filepath.Join(dir, PlanFile)
 	data, err := durable.ReadWhole(path, MaxErasable)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -129,7 +129,7 @@ func LoadErasePlan(dir string) (*ErasePlan, error) {
 }
 
 // EndErase removes the plan, which was carried out.
-func EndErase(dir string) error { return durable.Remove(filepath.Join(dir, planFile)) }
+func EndErase(dir string) error { return durable.Remove(filepath.Join(dir, PlanFile)) }
 
 // Apply makes the bytes go that the plan of the identity in dir lists. missed are files that
 // somebody has changed since the plan was made: they stay as they are.

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"lethe/agent/budget"
 	"lethe/agent/home"
@@ -43,12 +44,19 @@ func hold(
 	j := &Journal{
 		Home: place, ID: id, Store: store, log: log, lock: lock, Tell: func(life.Event) {}, until: context.Background(),
 	}
-	plan, err := j.erase()
+	plan, missed, err := j.erase()
 	if err == nil {
 		err = home.WishStop.Drop(id)
 	}
 	if err == nil && place.Shared != nil {
 		j.custody, err = place.Shared.Hold(j.until, id, store)
+		if err == nil { // a plan may have come with the life, and rooms that it names
+			plan, missed, err = j.erase()
+		}
+	}
+	if len(missed) > 0 {
+		const what = "somebody changed files that an erasure was about to change; they stay as they are. Erase again"
+		log.Warn(what, "files", missed)
 	}
 	if err == nil {
 		err = j.open()
@@ -181,32 +189,42 @@ func FinishErasure(place home.Home, id home.Identity, log *slog.Logger) error {
 		return err
 	}
 	j, err := Hold(place, id, store, log)
-	if err != nil {
-		return fmt.Errorf("finish an erasure: %w", err)
+	switch {
+	case err == nil:
+		return j.Close()
+	case home.IsElsewhere(err) && id.Erasing() == nil: // its host has ended it
+		return nil
 	}
-	return j.Close()
+	return fmt.Errorf("finish an erasure: %w", err)
 }
 
-// erase makes the bytes go that the plan of an erasure lists; nil without a plan.
-func (j *Journal) erase() (*home.ErasePlan, error) {
-	plan, err := home.LoadErasePlan(j.ID.Dir)
-	if plan == nil || err != nil {
-		return nil, err
+// Decide makes a plan durable, here and for whoever has the life next.
+func (j *Journal) Decide(plan *home.ErasePlan) error {
+	err := plan.Save(j.ID.Dir)
+	if err == nil && j.custody != nil {
+		err = j.custody.Ship(j.until, nil)
 	}
-	missed, err := plan.Apply(j.Home.Dir, j.ID.Dir)
-	if len(missed) > 0 {
-		const what = "somebody changed files that an erasure was about to change; they stay as they are. Erase again"
-		j.log.Warn(what, "files", missed)
+	return err
+}
+
+// erase makes the bytes go that the plan of an erasure lists; nil without a plan. missed are files that somebody has
+// changed.
+func (j *Journal) erase() (plan *home.ErasePlan, missed []string, err error) {
+	plan, err = home.LoadErasePlan(j.ID.Dir)
+	if plan != nil && err == nil {
+		missed, err = plan.Apply(j.Home.Dir, j.ID.Dir)
 	}
-	return plan, err
+	return plan, missed, err
 }
 
 // erased has the log say what was erased, unless it does already, and ends the erasure.
 func (j *Journal) erased(plan *home.ErasePlan) error {
-	last := j.Last()
-	tells := len(last) > 0 && last[0].Get("why") == "erased"
-	if tells && j.Size() > plan.End {
-		return j.erasedElsewhere() // nothing is written between what tells of an erasure and this
+	tells, err := j.tells(plan)
+	if err != nil {
+		return err
+	}
+	if tells {
+		return j.erasedElsewhere()
 	}
 	text := fmt.Sprintf("Your owner has had something erased from your life, for good: %d places. "+
 		"Where it stood, [erased...] or dots stand now. What it was is not to be told, guessed or asked for.", plan.Places)
@@ -215,6 +233,23 @@ func (j *Journal) erased(plan *home.ErasePlan) error {
 		return err
 	}
 	return j.erasedElsewhere()
+}
+
+// tells reports whether the log says what a plan has erased: another host may have written that, and more.
+func (j *Journal) tells(plan *home.ErasePlan) (tells bool, err error) {
+	first := ""
+	switch {
+	case len(plan.Blobs) > 0:
+		first = plan.Blobs[0].Tombstone
+	case len(plan.Lines) > 0:
+		first = plan.Lines[0].Now
+	}
+	err = life.Scan(j.ID.LIFE(), func(line life.Event, offset int64) error {
+		isNew := offset >= plan.End && line.Kind == "erased" && line.Get("why") == "erased"
+		tells = tells || isNew && strings.Contains(fmt.Sprint(line.Fields), first)
+		return nil
+	})
+	return tells, err
 }
 
 // erasedElsewhere ends an erasure that the log tells of.

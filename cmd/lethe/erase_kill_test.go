@@ -151,3 +151,81 @@ func TestEraseKilledWhileHired(t *testing.T) {
 	}
 	answers("and now")
 }
+
+// TestEraseKilledTakenOver kills lethe erase before or after a write, and another host takes the life. It is erased there,
+// too, unless the store had not been told yet: then the host that began says what to do, and that does it.
+func TestEraseKilledTakenOver(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	const word = "tulip-4711"
+	run := func(home string, env []string, args ...string) string {
+		out, _ := bare(t, home, env, args...).CombinedOutput()
+		return string(out)
+	}
+	hosts := func() (dir, a, b string) {
+		dir = lethetest.Dir(t)
+		a, b = filepath.Join(dir, "a"), filepath.Join(dir, "b")
+		config := fmt.Sprintf("[share]\nurl = \"file://%s\"\nplain = true\n", filepath.Join(dir, "store"))
+		lethetest.Write(t, filepath.Join(dir, "store", "is"), "there")
+		for _, home := range []string{a, b} {
+			lethetest.Write(t, filepath.Join(home, "config.toml"), config)
+		}
+		run(a, nil, "ask", "--offline", "--name", "ada", "remember that the door code is "+word)
+		run(b, nil, "take", "ada")
+		run(a, nil, "take", "ada")
+		if n := len(holding(t, filepath.Join(dir, "store"), word)); n == 0 || len(holding(t, b, word)) == 0 {
+			t.Fatalf("%d texts of the store have the word", n)
+		}
+		return dir, a, b
+	}
+	erase := []string{"erase", "ada", word, "--yes"}
+	trace := filepath.Join(t.TempDir(), "trace")
+	dir, a, b := hosts()
+	said := run(a, []string{traceTo + "=" + trace}, erase...)
+	run(b, nil, "take", "ada") // which reads anew what it has
+	if left := holding(t, dir, word); len(left) > 0 {
+		t.Fatalf("%v are left:\n%s", left, said)
+	}
+	traced := lethetest.Read(t, trace)
+	before, _, _ := strings.Cut(traced, "rename erase.json")
+	writes, decided := strings.Count(traced, "\n"), 1+strings.Count(before, "\n")
+	kills, ended, told := lethetest.Sample(4, 6, 2*writes), 0, 0
+	lethetest.Tried(t, kills)
+	for i := range kills {
+		dir, a, b := hosts()
+		moment := fmt.Sprintf("%s:%d", []string{"before", "after"}[i%2], 1+(i*writes/kills+time.Now().YearDay()*7)%writes)
+		if i == 0 {
+			moment = fmt.Sprint("after:", decided)
+		}
+		killed := run(a, []string{killAt + "=" + moment}, erase...)
+		plans, _ := filepath.Glob(filepath.Join(a, "agents", "*", "erase.json"))
+		took := run(b, nil, "take", "ada")
+		says := run(a, nil, "agents")
+		if len(plans) == 0 && len(holding(t, filepath.Join(dir, "store"), word)) > 0 { // it was not begun
+			continue
+		}
+		if strings.Contains(says, "lethe take ada ends it") {
+			told++
+			if again := run(a, nil, erase...); !strings.Contains(again, "it goes on at") || strings.Contains(again, "nowhere") {
+				t.Errorf("killed %s, it does not say where the life is:\n%s", moment, again)
+			}
+			says += run(a, nil, "take", "ada") + run(a, nil, erase...) + run(b, nil, "take", "ada")
+		} else {
+			ended++
+		}
+		if left := holding(t, dir, word); len(left) > 0 {
+			t.Errorf("killed %s: %v are left\n%s\n%s\n%s", moment, left, killed, took, says)
+		}
+		for _, home := range []string{a, b} {
+			if said := run(home, nil, "agents"); strings.Contains(said, "erasure") {
+				t.Errorf("killed %s, it does not end:\n%s", moment, said)
+			}
+			if said := run(home, nil, "check"); !strings.Contains(said, "faults: 0") {
+				t.Errorf("killed %s:\n%s", moment, said)
+			}
+		}
+	}
+	if t.Logf("%d kills: another host ended %d, %d were told", kills, ended, told); ended == 0 || told == 0 {
+		t.Error("it shows nothing")
+	}
+}

@@ -60,12 +60,10 @@ func (s *Cluster) known() ([]string, error) {
 	if _, err := s.Lives(); err != nil {
 		return nil, err
 	}
+	ids := map[string]bool{}
 	s.mu.Lock()
-	ids := maps.Clone(s.roster.hosts)
+	maps.Copy(ids, s.roster.hosts)
 	s.mu.Unlock()
-	if ids == nil {
-		ids = map[string]bool{}
-	}
 	for _, a := range said {
 		ids[a.Came] = true
 	}

@@ -16,14 +16,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 
-	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/share"
 	"lethe/agent/share/lives"
@@ -45,21 +43,6 @@ type Config struct {
 	Standby   bool     `toml:"standby"`   // take the lives of a host that is silent
 	Workspace *int64   `toml:"workspace"` // megabytes that are stored of each; 64 unless said
 	PutUSD    *float64 `toml:"put_usd"`   // for a thousand writes
-}
-
-// bucketPut is what a thousand writes to a bucket cost, in dollars, unless config.toml says otherwise.
-const bucketPut = 0.005
-
-// Writes returns what so many writes to the store cost.
-func (c Config) Writes(n int64) budget.USD {
-	dollars := 0.0
-	if strings.HasPrefix(c.URL, "s3") {
-		dollars = bucketPut
-	}
-	if c.PutUSD != nil {
-		dollars = *c.PutUSD
-	}
-	return budget.Ceil(dollars * float64(n) / 1000)
 }
 
 // Cluster is the hosts of a home, as this host sees them.
@@ -99,6 +82,7 @@ func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Clust
 	}
 	s.rooms = &rooms.Rooms{Dir: h.Dir, Store: store, Log: log}
 	s.lives = &lives.Lives{Home: s.home, Log: log, Most: most << 20, OnTaken: s.onTaken, Shipped: s.counts.committed}
+	s.lives.Erase = s.erased
 	s.rooms.OnLoss = s.noteLoss
 	s.lives.OnLoss = func(id home.Identity, what error) { s.noteLoss(fmt.Errorf("%s: %w", id.Name, what)) }
 	return s
@@ -251,14 +235,14 @@ func (c *tenure) Close() error {
 	return c.Tenure.Close()
 }
 
-// Erased is home.Tenure's. It asks the other hosts to read anew what they have.
-func (c *tenure) Erased(ctx context.Context) error {
-	err := c.Tenure.Erased(ctx)
+// erased ends an erasure of a life in the rooms, and asks the other hosts to read anew what they have.
+func (s *Cluster) erased(ctx context.Context, self string) error {
+	err := s.rooms.Settle(ctx) // as before the erasure, which another host may have begun
 	if err == nil {
-		err = c.cluster.rooms.Erased(ctx)
+		err = s.rooms.Erased(ctx)
 	}
 	if err == nil {
-		err = c.cluster.ask(ctx, asked{Reread: c.Tenure.Self(), From: c.cluster.Host.ID})
+		err = s.ask(ctx, asked{Reread: self, From: s.Host.ID})
 	}
 	return err
 }

@@ -77,16 +77,3 @@ func TestLimitsAreOfTheHome(t *testing.T) {
 	lethetest.Equal(t, "limit at c", c.wallet("eve", budget.Limits{}).Limited(), false)
 	lethetest.Equal(t, "limit at b", b.wallet("bob", budget.Limits{}).Limited(), false)
 }
-
-// A thousand writes have the price that config.toml says; else only those to a bucket have one.
-func TestWritesCost(t *testing.T) {
-	own := 2.0
-	for _, c := range []struct {
-		conf Config
-		want budget.USD
-	}{{Config{URL: "s3://h/b/p"}, budget.Of(10)}, {Config{URL: "file:///x"}, 0}, {Config{URL: "nats://h/x", PutUSD: &own}, budget.Of(4000)}} {
-		if got := c.conf.Writes(2_000_000); got != c.want {
-			t.Errorf("%s: %s", c.conf.URL, got)
-		}
-	}
-}

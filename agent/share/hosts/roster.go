@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"sort"
@@ -34,14 +33,6 @@ type Life struct {
 	Custody int          `json:"custody"`
 	Host    streams.Host `json:"host"`
 	Gone    bool         `json:"gone,omitempty"` // it was removed
-}
-
-// isAt reports whether the roster says that a host has the life, or that the life was handed over since.
-func (life Life) isAt(host streams.Host, custody int) bool {
-	if life.Custody == custody {
-		return life.Host.ID == host.ID
-	}
-	return life.Custody > custody
 }
 
 func (s *Cluster) id(life Life) home.Identity { return s.home.Identity(life.Self, life.Name) }
@@ -75,8 +66,12 @@ func (r *roster) add(lines []byte) {
 			r.lives[life.Self], r.news[life.Self] = life, true
 		}
 	}
-	r.order = slices.Collect(maps.Values(r.lives))
-	r.order = slices.DeleteFunc(r.order, func(l Life) bool { return l.Gone })
+	r.order = nil
+	for _, life := range r.lives {
+		if !life.Gone {
+			r.order = append(r.order, life)
+		}
+	}
 	sort.SliceStable(r.order, func(i, j int) bool { return r.order[i].Name < r.order[j].Name })
 }
 
@@ -134,7 +129,9 @@ func (s *Cluster) onTaken(id home.Identity, host streams.Host, custody int) {
 	if host.ID != s.Host.ID {
 		_ = s.Sync(s.untilEnd()) // that host may have told; if Sync fails, this one tells again
 	}
-	if life, ok := s.find(id.Self); ok && life.isAt(host, custody) {
+	life, _ := s.find(id.Self)
+	isTold := life.Custody == custody && life.Host.ID == host.ID
+	if isTold || life.Custody > custody { // or it was handed over since
 		return
 	}
 	if host.ID == s.Host.ID && !s.served() {

@@ -18,6 +18,11 @@ func (c *Tenure) Erased(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.beside.Wait()
+	add := func(files ...File) error {
+		segment := c.empty()
+		segment.Files = files
+		return c.create(ctx, segment)
+	}
 	err := c.storeWorkspace(ctx)
 	old := c.at.N
 	c.files.known = map[string]blobs.Hash{} // earlier ones are left out
@@ -25,7 +30,7 @@ func (c *Tenure) Erased(ctx context.Context) error {
 		_, err = c.send(ctx, nil)
 	}
 	if err == nil {
-		err = c.create(ctx, c.empty()) // the newest one stays as it is
+		err = add() // the newest one stays as it is
 	}
 	if err == nil {
 		err = c.rewrite(ctx, old)
@@ -34,7 +39,13 @@ func (c *Tenure) Erased(ctx context.Context) error {
 		err = c.save()
 	}
 	if err == nil {
-		err = c.create(ctx, c.empty()) // with which other hosts notice
+		err = add() // with which other hosts notice
+	}
+	if err == nil && c.Erase != nil {
+		err = c.Erase(ctx, c.id.Self)
+	}
+	if err == nil {
+		err = add(File{Name: home.PlanFile, Gone: true})
 	}
 	if err != nil {
 		return fmt.Errorf("erase from what is stored of %s: %w", c.id.Name, err)
@@ -139,7 +150,7 @@ func (l *Lives) Forget(ctx context.Context, id home.Identity, store *blobs.Store
 var copies = []string{
 	"recall.db*", home.ContextFile, "status.json", "summaries.json", "live.*", "*.torn-*", "*.here", "triggers/*", "jobs/*/*",
 	"MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", "hired.toml", "rest.toml", workspaceFile,
-	"LIFE.md", "LIFE.erased",
+	"LIFE.md", "LIFE.erased", home.PlanFile,
 }
 
 // wipe removes the files of the life here, which are read anew.
@@ -149,6 +160,9 @@ func (c *Tenure) wipe() error {
 		return err
 	}
 	for _, pattern := range copies {
+		if pattern == home.PlanFile && c.files.known[pattern].IsZero() { // the store does not know it
+			continue
+		}
 		files, _ := filepath.Glob(filepath.Join(c.id.Dir, pattern))
 		for _, file := range files {
 			if err := shred(file); err != nil {

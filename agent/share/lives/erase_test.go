@@ -121,6 +121,72 @@ func TestErasedCutShort(t *testing.T) {
 	}
 }
 
+// Whoever takes a life ends an erasure of it that its host did not live to end, once. Where the plan did not reach the
+// store, that host says so, and ends the erasure with the life.
+func TestErasedTakenOver(t *testing.T) {
+	t.Parallel()
+	for k, ended := 0, false; !ended; k += lethetest.Sample(5, 2, 1) {
+		store := memstore.New()
+		a, b, c := newHost(t, store, nil, "a"), newHost(t, store, nil, "b"), newHost(t, store, nil, "c")
+		ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
+		lethetest.Must(t, err)
+		lethetest.Write(t, filepath.Join(ada.Dir, "MEMORY.md"), secret+"\n")
+		a.held(ada, func(j *journal.Journal) { a.notes(j, secret, strings.Repeat("large ", 100_000)+secret) })
+		lethetest.Must(t, b.take(ada))
+		there := b.Home.Identity(ada.Self, "ada")
+		lethetest.Write(t, filepath.Join(there.Dir, "jobs", "1", "log"), secret)
+		lethetest.Must(t, a.take(ada))
+		a.held(ada, func(*journal.Journal) {})
+		c.mirrors(ada)
+		position := lethetest.Read(t, positionFile(ada))
+		cuts(store, k/2, k%2 == 1, func(op, stream string) bool { return op == "create" || op == "drop" || op == "delete" })
+		var decided error
+		a.held(ada, func(j *journal.Journal) {
+			f, err := erase.Find(a.Home, a.store, ada, erase.Request{Text: secret})
+			lethetest.Must(t, err)
+			decided = j.Decide(f.Plan)
+		})
+		if decided == nil {
+			decided = journal.FinishErasure(a.Home, ada, a.Lives.Log)
+		}
+		store.Fault = nil
+		ended = decided == nil
+		if k%3 == 0 {
+			lethetest.Must(t, os.WriteFile(positionFile(ada), []byte(position), 0o600)) // it was killed
+		}
+		lethetest.Must(t, b.take(ada))
+		b.held(ada, func(j *journal.Journal) { b.notes(j, "it goes on") })
+		err = journal.FinishErasure(a.Home, ada, a.Lives.Log)
+		if k == 0 { // the plan did not reach the store
+			if err == nil || !strings.Contains(err.Error(), "lethe take ada ends it") {
+				t.Fatalf("what is to be done is not told: %v", err)
+			}
+			lethetest.Must(t, a.take(ada))
+			a.held(ada, func(*journal.Journal) {})
+			b.mirrors(ada)
+		} else if err != nil {
+			t.Fatalf("cut %d: %v", k, err)
+		}
+		c.mirrors(ada)
+		if places := left(t, store, a, b, c); len(places) > 0 {
+			t.Fatalf("cut %d: it stands in %q", k, places)
+		}
+		for _, h := range []*host{a, b, c} {
+			if id := h.Home.Identity(ada.Self, "ada"); id.Erasing() != nil {
+				t.Fatalf("cut %d: %s does not know that it has ended", k, h.Host.Label)
+			}
+		}
+		if k == 0 {
+			lethetest.Must(t, b.take(ada))
+			b.held(ada, func(*journal.Journal) {})
+		}
+		b.sound(ada, "large large", "it goes on")
+		if told := strings.Count(lethetest.Read(t, there.LIFE()), "something was erased"); told != 1 {
+			t.Fatalf("cut %d: it is told %d times", k, told)
+		}
+	}
+}
+
 // A check says which lives are mirrors, and finds no fault with them.
 func TestCheckMirror(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,8 @@ type Lives struct {
 	Lost func(id home.Identity, what error)
 	// OnLoss is called for each loss of a life that goes on here, and that this host writes again; it may be nil.
 	OnLoss func(id home.Identity, what error)
+	// Erase ends an erasure of a life outside of the life, before the store knows that it has ended; it may be nil.
+	Erase func(ctx context.Context, self string) error
 	// OnTaken is called when a life has begun here, was taken, or is seen at another host, which may have died before
 	// it said so.
 	OnTaken func(id home.Identity, host streams.Host, custody int)
@@ -102,6 +104,10 @@ func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) 
 	case !c.mine():
 		c.onTaken()
 		err = c.elsewhere(c.at.Host.Label)
+		if id.Erasing() != nil && c.files.known[home.PlanFile].IsZero() {
+			const what = "%w, which does not know of an erasure that was begun here: lethe take %s ends it; then erase again"
+			err = fmt.Errorf(what, err, id.Name)
+		}
 	case c.fence: // whoever has written the newest text has lost the life
 		err = c.begin(ctx, c.at.Custody+1)
 	case id.Mirrored(): // it was taken, and the log does not say so yet
@@ -139,7 +145,12 @@ func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Stor
 	}
 	err := c.readOn(ctx)
 	for errors.Is(err, streams.ErrAnew) {
-		wasHere := id.Erasing() != nil || c.mine() && c.at.Lacks > 0
+		_, last, unread := c.newest(ctx, id.Self)
+		if err = unread; share.IsAway(err) {
+			break
+		}
+		isTaken := err == nil && last.Host.ID != c.Host.ID
+		wasHere := !isTaken && (id.Erasing() != nil || c.mine() && c.at.Lacks > 0)
 		if wasHere { // this host has made the packs anew
 			c.at.Gen++
 		} else if err = c.wipe(); err != nil {

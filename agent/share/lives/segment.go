@@ -96,7 +96,7 @@ func decode(text []byte) (segment Segment, err error) {
 }
 
 // hostsOnly are the files that go with a life to other hosts of its home, and not into archives.
-var hostsOnly = []string{"task.toml", workspaceFile}
+var hostsOnly = []string{"task.toml", workspaceFile, home.PlanFile}
 
 // shared reports whether a file of that name goes with a life to another host. Triggers that begin with a dot stay.
 func shared(name string) bool {

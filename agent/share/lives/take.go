@@ -28,6 +28,7 @@ const tries = 30
 // Take takes a life, whose lock the caller has and which does not run here. The life goes on when it is held. Where
 // from names a host, Take takes it from that one alone; otherwise the error is a *home.ElsewhereError.
 func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, from string) error {
+	anew := false
 	for range tries {
 		c, err := l.catchUp(ctx, id, store)
 		switch {
@@ -42,6 +43,11 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 		case from != "" && c.at.Host.ID != from:
 			c.onTaken()
 			return c.elsewhere(c.at.Host.Label)
+		case !anew && id.Erasing() != nil: // whose plan names no other place here
+			if anew, err = true, c.wipe(); err != nil {
+				return err
+			}
+			continue
 		case l.Lost == nil:
 			state, last, err := c.fold()
 			if err == nil {

@@ -15,6 +15,7 @@ import (
 
 	"lethe/agent/adopt"
 	"lethe/agent/adopt/shelf"
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/agent/journal"
@@ -151,8 +152,9 @@ func (into *target) tell(sources []adopt.Source, laid *shelf.Shelf) {
 	}
 	if size := laid.Size(sources); size > 0 {
 		requests := size/(256<<10) + 4
+		conf := into.Settings.Share
 		into.Note("at most %s are uploaded for the other hosts, in some %d requests, for %s USD", console.Megabytes(size),
-			requests, into.Settings.Share.Writes(requests))
+			requests, budget.Writes(conf.URL, conf.PutUSD, requests))
 	}
 }
 

@@ -51,7 +51,7 @@ func newBill(host hosts.Seen, conf hosts.Config) bill {
 	writes, gets := float64(host.Asked.Puts+host.Asked.Lists), float64(host.Asked.Gets)
 	if days := host.At.Sub(host.Asked.Since).Hours() / 24; days > 0 && !host.Away {
 		b.Day = int64((writes + gets) / days)
-		b.Month = conf.Writes(int64((writes + gets*2/25) * 30 / days))
+		b.Month = budget.Writes(conf.URL, conf.PutUSD, int64((writes+gets*2/25)*30/days))
 	}
 	return b
 }

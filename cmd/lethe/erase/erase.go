@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"sort"
 	"strings"
 
@@ -221,11 +220,14 @@ func (f *finder) look(doc *document) []span {
 }
 
 // within returns the spans that a file of a length in bytes has.
-func within(spans []span, length int) []span {
-	return slices.DeleteFunc(slices.Clone(spans), func(span span) bool {
+func within(spans []span, length int) (out []span) {
+	for _, span := range spans {
 		isRange := 0 <= span.from && span.from <= span.to
-		return !isRange || span.to > length
-	})
+		if isRange && span.to <= length {
+			out = append(out, span)
+		}
+	}
+	return out
 }
 
 // plans decides the fate of a file with hits.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"lethe/agent/config"
@@ -116,6 +115,9 @@ func readArgument(app *cli.App, request *erase.Request, text string) error {
 func eraseFrom(
 	ctx context.Context, app *cli.App, id home.Identity, request erase.Request, options Options,
 ) error {
+	if err := app.IsElsewhere(ctx, id); home.IsElsewhere(err) && !options.All {
+		return err // a copy may lack what the life has
+	}
 	found, err := erase.Find(app.Home, app.Look.Store, id, request)
 	if err != nil {
 		return err
@@ -193,7 +195,7 @@ func decide(app *cli.App, id home.Identity, request erase.Request) (*erase.Findi
 	if found.Count == 0 { // another command was quicker
 		return nil, fmt.Errorf("erase from %s: %w any more", id.Name, erase.ErrNowhere)
 	}
-	return found, found.Plan.Save(id.Dir)
+	return found, held.Decide(found.Plan)
 }
 
 // show lists the places and the hosts that are away, and tells the next step.
@@ -201,9 +203,13 @@ func show(
 	ctx context.Context, app *cli.App, id home.Identity, found *erase.Finding, options Options, next string,
 ) error {
 	if options.All { // other identities get a list of their own
-		found.Places = slices.DeleteFunc(found.Places, func(place erase.Place) bool {
-			return place.How == erase.Other || place.How == erase.Unowned
-		})
+		all := found.Places
+		found.Places = all[:0]
+		for _, place := range all {
+			if place.How != erase.Other && place.How != erase.Unowned {
+				found.Places = append(found.Places, place)
+			}
+		}
 	}
 	value := struct {
 		Name string `json:"name"`
