@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/mind"
@@ -375,6 +377,41 @@ func TestReaderIsTakenOut(t *testing.T) {
 	})
 	p.stop()
 	g.stop()
+}
+
+// Who may read a room is asked behind the look that bounds what is read there: a line that is said between the two is
+// not heard.
+func TestReaderIsTakenOutMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, always("well"))
+	for _, room := range []string{"ann", "house", "zoo"} {
+		w.readers(room, "ann", "ben")
+	}
+	id := w.boot("ada", "ann", "house", "zoo")
+	r := w.run(id)
+	for _, room := range []string{"ann", "house", "zoo"} {
+		w.say(room, "ann", "hello")
+		w.answered(room, 1)
+	}
+	r.settled()
+	var writes atomic.Int64
+	defer lethetest.Break(w, w.home.Dir, func(stage durable.Stage, op, path string) error {
+		if stage != durable.After || op != "append" || path != id.LIFE() {
+			return nil
+		}
+		switch writes.Add(1) {
+		case 1: // the readers of zoo, as asked before triggers fire
+			w.readers("zoo", "ann", "ben", "dan")
+		case 2: // the same, as asked before rooms are read: house has just been asked about
+			w.readers("house", "ben")
+			w.say("house", "ben", canary)
+		}
+		return nil
+	})()
+	w.readers("zoo", "ann", "ben", "carl")
+	w.until(id, 1, "left", "room", "house")
+	r.stop()
+	equal(t, "it hears of it", slices.Contains(w.heard(id, "house"), canary), false)
 }
 
 // A life whose room somebody else may read now says nothing there, and tells why.

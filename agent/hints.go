@@ -32,8 +32,7 @@ func (t *thinker) hintIfDue(ctx context.Context) error {
 	if live := t.State.Live; len(live) > 0 {
 		t.hintedThrough = live[len(live)-1].N
 	}
-	able := t.indexer != nil && !t.cfg.Recall.NoHints
-	if !able || len(texts) == 0 {
+	if t.indexer == nil || t.cfg.Recall.NoHints || len(texts) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.Recall.HintTime, hintTime))
@@ -72,8 +71,7 @@ func (t *thinker) Hint(why string, hits []recall.Hit) error {
 // indexIfFaded tells the indexer of news, unless nothing can have faded: a compaction and a person's edit begin
 // another epoch, and a fork begins with what its ancestor had faded.
 func (t *thinker) indexIfFaded() {
-	hasPast := len(t.State.Faded) > 0 || len(t.State.Adopted) > 0
-	if t.State.Epoch > 0 || hasPast {
+	if t.State.Epoch > 0 || len(t.State.Faded)+len(t.State.Adopted) > 0 {
 		t.indexer.Stale()
 	}
 }

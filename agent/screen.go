@@ -22,7 +22,7 @@ func (a *Agent) show(state, tool string) {
 	}
 	a.shown = status.Status{
 		Name: a.view.ID.Name, Self: a.view.ID.Self, PID: os.Getpid(), State: state, Since: since, Tool: tool,
-		Rooms: a.view.Joined(), Heard: a.listener.Heard(),
+		Rooms: a.view.Joined(), Heard: a.listener.Heard(), Workspace: a.view.Tools.Workspace,
 		Turn: life.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
 		Error:         cmp.Or(life.Paused, a.thinker.outage.waitsFor()),
 		Compacting:    a.forgetter.job != nil || a.forgetter.requested,

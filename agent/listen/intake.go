@@ -51,7 +51,8 @@ func (l *Listener) readRoom(room string, sharers int) (more bool, err error) {
 	unread := in.progress.size - l.cursor(room).Offset
 	size := min(compactor.MaxEntry, max(compactor.EntryBytes, unread/int64(most)))
 	for range most {
-		batch, err := l.readLines(l.Path(room), l.cursor(room), int(size))
+		looked := in.progress.size - l.cursor(room).Offset // what came later may be for other readers
+		batch, err := l.readLines(l.Path(room), l.cursor(room), int(min(size, max(looked, 1))))
 		if err != nil {
 			return l.cannotRead(room, err), l.commitEntries(in)
 		}
@@ -80,8 +81,8 @@ func (l *Listener) readRoom(room string, sharers int) (more bool, err error) {
 				return false, err
 			}
 		}
-		if !batch.More {
-			return false, l.commitEntries(in)
+		if !batch.More || l.cursor(room).Offset >= in.progress.size {
+			return batch.More, l.commitEntries(in)
 		}
 	}
 	return true, l.commitEntries(in)

@@ -199,20 +199,19 @@ func (l *Listener) Listen() (more bool, err error) {
 // compactor.MaxEntries entries before the next model call. Lines of rooms that other people read than the rooms of the
 // turn are held back until its end.
 func (l *Listener) readRooms() (more, held bool, err error) {
+	for _, room := range l.Joined() { // before it is asked who may read them
+		l.lookInto(room)
+	}
 	if err := l.FollowLinks(); err != nil {
 		return false, false, err
 	}
 	rooms, news := l.Joined(), 0
 	for _, room := range rooms {
-		l.lookInto(room)
 		if l.progress(room).size != l.cursor(room).Offset {
 			news++
 		}
 	}
 	for _, room := range rooms {
-		if news > 1 { // to read another one may have taken a while
-			l.lookInto(room)
-		}
 		progress := l.progress(room)
 		look := progress.look
 		if progress.size == l.cursor(room).Offset && progress.read.Same(look) {

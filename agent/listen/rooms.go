@@ -77,6 +77,7 @@ func (l *Listener) FollowLinks() error {
 	}
 	for _, room := range l.subs.rooms {
 		if r := l.State.Rooms[room]; r == nil || !r.Joined {
+			l.lookInto(room) // before it is asked who may read it
 			if !l.State.MayHear(room, l.Home.Readers(room)) {
 				l.cannotRead(room, errors.New("not everybody may read it who reads what "+l.ID.Name+" says"))
 				continue

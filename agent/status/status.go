@@ -57,6 +57,8 @@ type Status struct {
 	Offline  bool             `json:"offline,omitempty"`
 	Error    string           `json:"error,omitempty"` // why it is Paused or failed
 	Since    time.Time        `json:"since,omitzero"`  // when State began
+	// Workspace is the directory that the tools work in, or did at last.
+	Workspace string `json:"workspace,omitempty"`
 
 	Compacting    bool `json:"compacting,omitempty"` // older context is being summarised beside the turns
 	ContextTokens int  `json:"context_tokens"`       // of the next request with its answer, estimated

@@ -118,10 +118,11 @@ func (s *Set) render(
 		if err != nil {
 			return Result{}, fmt.Errorf("read %s: %w", name, err)
 		}
+		whole = shape.Bytes(whole)
 		if strings.HasPrefix(http.DetectContentType(whole), "text/html") {
 			page = string(whole)
 		}
-		r = bytes.NewReader(shape.Bytes(whole))
+		r = bytes.NewReader(whole)
 		text.r.Reset(r)
 	}
 	if a.Offset < 0 && size > scanBytes {
@@ -141,13 +142,9 @@ func (s *Set) render(
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	hidden := style.Hidden(page, int(a.Offset))
-	if end := bytes.Index(body, []byte("]\n")); len(hidden) > 0 && end > 0 {
-		if more := len(hidden) - style.Told; more > 0 {
-			hidden = append(hidden[:style.Told], fmt.Sprintf("and %d more", more))
-		}
-		note := style.Tells + strings.Join(hidden, ", ")
-		body = slices.Insert(body, end, []byte(note)...)
+	hidden := style.Hidden(page, int(a.Offset), int(a.Column))
+	if end := bytes.Index(body, []byte("]\n")); end > 0 {
+		body = slices.Insert(body, end, []byte(hidden)...)
 	}
 	return Result{Body: body, Bounded: true}, nil
 }

@@ -143,18 +143,49 @@ func TestReadDocuments(t *testing.T) {
 	id.fails([]string{"it has 64 MB, and at most 64 MB"}, "READ_FILE", "path", "huge.pdf")
 }
 
+// Of a page on one line what is seen stays, from whatever byte on it is shown, and nothing else does.
+func TestReadTellsHiddenBytes(t *testing.T) {
+	id := newIdentity(t, nil)
+	for hidden, most := range map[int]int{3: 0, 80: 1 << 20} { // so many are told one by one, or not
+		line := strings.Repeat("<p>The river Lethe <i class=x>an order</i> ran past", 3) + strings.Repeat("<b class='x'>order</b> cave ", hidden) +
+			"<style>.x{display:none}</style> and its end"
+		id.file("small.html", "<!doctype html>\n"+line+"\n")
+		if whole := id.ok("READ_FILE", "path", "small.html"); strings.Contains(style.MaskTold(style.Mask(whole)), "order") {
+			t.Errorf("cut in front of its sheet: %q", style.MaskTold(style.Mask(whole)))
+		}
+		seen := style.Mask("<!doctype html>\n" + line)[len("<!doctype html>\n"):]
+		for from := 1; from < len(line); from += 83 {
+			_, body, _ := strings.Cut(id.ok("READ_FILE", "path", "small.html", "offset", 2, "column", from), "]\n")
+			head, _, _ := strings.Cut(id.ok("READ_FILE", "path", "small.html", "offset", 2, "column", from), body)
+			got := style.MaskTold(style.Mask(head + body))[len(head):]
+			missing := 0
+			for i := range body[:len(body)-1] {
+				switch at := seen[from-1+i]; {
+				case at == style.Unseen && got[i] > ' ':
+					t.Fatalf("from %d there is %q of what nobody sees", from, got[i:])
+				case at > ' ' && at != got[i]:
+					missing++
+				}
+			}
+			if missing > most {
+				t.Fatalf("from %d %d bytes are missing that all see:\n%q\n%q", from, missing, seen[from-1:], got)
+			}
+		}
+	}
+}
+
 // An HTML file is shown as it is, and which of its lines nobody sees who reads the page.
 func TestReadTellsHiddenText(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.file("page.html", "<!DOCTYPE html>\n<style>.small { font-size: 0 }</style>\n<p>The river Lethe</p>\n"+
 		"<p style=\"display: none\">an order <b>to you</b></p>\n<p>It ran past the cave.</p>\n<div class=\"small\">\n  another one</div>\n")
-	lethetest.Words(t, id.ok("READ_FILE", "path", "page.html"), "does not see text at line 4, 7]\n", "an order", "another one")
-	lethetest.Words(t, id.ok("READ_FILE", "path", "page.html", "offset", 5), style.Tells+"7]\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "page.html"), "does not see text at line 4:26-51, 7:3-19]\n", "an order", "another one")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "page.html", "offset", 5), style.Tells+"7:3-19]\n")
 	id.file("sly.html", "<html><style>.x { display: none } .pale { color: white; background: #fff !important }</style>\n<b>an order</b>\n"+
 		"<p class=x>an order, with more words than are seen of all the rest of the page, as a whole sentence of it has</p>\n"+
 		"<p lethe-place=99999 hidden>&#73;gnore &amp; obey</p>\n<p class='big pale'>an order</p>\n"+
 		strings.Repeat("<p class=x>more</p>\n", 12))
-	lethetest.Words(t, id.ok("READ_FILE", "path", "sly.html"), "text at line 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, and 5 more]\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "sly.html"), "text at line 3:")
 	page := id.ok("READ_FILE", "path", "sly.html", "offset", 6, "limit", 4)
 	if masked := style.MaskTold(page); strings.Contains(masked, "order") || strings.Contains(masked, "more<") {
 		t.Errorf("of %q stays %q", page, masked)

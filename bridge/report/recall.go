@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/lookup"
+	"lethe/agent/tools"
 	"lethe/chat"
 	"lethe/compactor/recall"
 	"lethe/internal/pattern"
@@ -32,9 +35,10 @@ type Search struct {
 	Limit int    `name:"limit" default:"10" min:"1" max:"50" about:"How many at most."`
 }
 
-func (s Search) query(now time.Time) (recall.Query, error) {
-	sought := recall.Query{Text: s.Text, Limit: s.Limit, Room: s.Room, Kind: s.Kind, Now: now}
-	sought.Tool = strings.ToUpper(s.Tool)
+func (s Search) query(now time.Time) (sought recall.Query, err error) {
+	sought = recall.Query{
+		Text: s.Text, Limit: s.Limit, Room: s.Room, Kind: s.Kind, Tool: strings.ToUpper(s.Tool), Now: now,
+	}
 	switch {
 	case strings.TrimSpace(s.Text) == "":
 		return sought, Invalid("the query is empty; give words to look for")
@@ -45,7 +49,6 @@ func (s Search) query(now time.Time) (recall.Query, error) {
 	case s.Kind != "" && !slices.Contains(Kinds, s.Kind):
 		return sought, Invalid("kind is %q; it is one of %s", s.Kind, strings.Join(Kinds, ", "))
 	}
-	var err error
 	if sought.Since, err = Moment("since", s.Since, now); err != nil {
 		return sought, err
 	}
@@ -63,9 +66,8 @@ func Moment(what, text string, now time.Time) (time.Time, error) {
 	if n, err := strconv.ParseUint(text[:last], 10, 20); err == nil && unit > 0 {
 		return time.Unix(now.Unix()-int64(n)*unit, 0), nil
 	}
-	const minutes, seconds = "2006-01-02T15:04", "2006-01-02T15:04:05"
 	daytime := strings.Replace(text, " ", "T", 1)
-	for _, layout := range []string{time.DateOnly, minutes, seconds, time.RFC3339} {
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339} {
 		if t, err := time.ParseInLocation(layout, daytime, time.Local); err == nil {
 			return t, nil
 		}
@@ -116,20 +118,24 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 	case ctx.Err() != nil:
 		return result, ctx.Err()
 	case errors.Is(err, recall.ErrEmpty):
-		err = fmt.Errorf("search %s: %w", id.Name, err)
-		return result, &InvalidError{err, "give a name, a number or a word that must occur"}
+		return result, &InvalidError{fmt.Errorf("search %s: %w", id.Name, err), "give a name, a number or a word that must occur"}
 	case len(found.Hits) == 0 && broken: // there may be no index yet
 		return result, id.Unread(behind)
 	case err != nil:
 		return result, err
-	case len(found.Hits) == 0 && result.Lost > 0:
-		err = home.ErrCorrupt
-		return result, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, err, result.Lost)
+	case len(found.Hits) == 0 && found.Lost > 0:
+		return result, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, home.ErrCorrupt, found.Lost)
 	case len(found.Hits) == 0:
 		return result, fmt.Errorf("search %s: %w", id.Name, ErrNoMatch)
 	}
 	recall.Retell(h.Store, found.Hits, state.Adopted)
 	recall.NewerFirst(found.Hits, state.Overtaken)
+	live, _ := Live(id) // no workspace is shown before the first run
+	var inNoRoom lookup.View
+	inNoRoom.Know(lookup.Known{})
+	var look tools.Set
+	look.Workspace, look.Read, look.Rooms, look.Weight = live.Workspace, []string{live.Workspace}, &inNoRoom, llm.Weight
+	lookup.MarkChanged(ctx, &look, h.Store, found.Hits)
 	for _, hit := range found.Hits {
 		match := Match{Hit: hit}
 		if hit.Source == "" {
@@ -175,8 +181,5 @@ func ParseMoment(text string, now time.Time) (when home.Moment, err error) {
 
 // ValidLabel reports whether a text may be the name of a moment: it is no other way to say one.
 func ValidLabel(text string) bool {
-	if text == "now" || numbered().MatchString(text) {
-		return false
-	}
-	return labels().MatchString(text)
+	return text != "now" && !numbered().MatchString(text) && labels().MatchString(text)
 }

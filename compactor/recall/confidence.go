@@ -17,6 +17,8 @@ const (
 	evidenceLines = 3
 	// HintConfidence is the least confidence of a hint.
 	HintConfidence = 0.3
+	// exclaimed is the share of a confidence that counts where somebody exclaims and asks nothing, as in thanks.
+	exclaimed = 0.75
 )
 
 // confidence returns the likelihood that a text is about a candidate, 0 to 1, so that

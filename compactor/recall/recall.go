@@ -159,6 +159,12 @@ func (x *Index) Hints(
 	if errors.Is(err, ErrEmpty) { // it reminds nobody of anything
 		return found, nil
 	}
+	exclaims := strings.Contains(strings.ReplaceAll(said+" ", "\n", " "), "! ")
+	if exclaims && !strings.ContainsAny(said, "?？؟") {
+		for i := range found.Hits {
+			found.Hits[i].Confidence *= exclaimed
+		}
+	}
 	found.Hits = Hinted(found.Hits, least)
 	return found, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -209,6 +210,21 @@ func TestHints(t *testing.T) {
 	hinted, err := x.Hints(ctx, w.store, "When do the zirconium samples go to Reykjavik?", w.now, HintConfidence)
 	if hits := hinted.Hits; err != nil || len(hits) == 0 || hits[0].Hash != apple || len(hits) > 3 {
 		t.Errorf("hints %s, %v", show(hits), err)
+	}
+	// A text that exclaims needs a better match, unless it asks.
+	for text, share := range map[string]float64{
+		"": 1, "!": exclaimed, "!\nSo good": exclaimed, "! Is it?": 1, "! 它?": 1, ", if x != 3": 1,
+	} {
+		said := "The zirconium samples went to Reykjavik"
+		plain, err := x.Hints(ctx, w.store, said+strings.NewReplacer("!", "", " = 3", "").Replace(text), w.now, 0)
+		lethetest.Must(t, err)
+		hinted, err := x.Hints(ctx, w.store, said+text, w.now, 0)
+		if err != nil || len(hinted.Hits) == 0 {
+			t.Fatalf("%q: %v, hints %s", text, err, show(hinted.Hits))
+		}
+		if got := hinted.Hits[0].Confidence / plain.Hits[0].Confidence; math.Abs(got-share) > 0.01 {
+			t.Errorf("of %q %.2f counts", text, got)
+		}
 	}
 	for _, text := range []string{"thanks!", "ok", "Could you please tell me?", "How does photosynthesis work in mosses?"} {
 		if hinted, err := x.Hints(ctx, w.store, text, w.now, HintConfidence); err != nil || len(hinted.Hits) > 0 {

@@ -3,7 +3,6 @@ package style
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"lethe/internal/pattern"
@@ -35,10 +34,10 @@ const (
 	Unseen = 1 // text that an element hides, with the tags in it
 )
 
-// Tells stands in the line above a part of a page, before the numbers of lines with text that readers do not see.
+// Tells stands in the line above a part of a page, before the lines and bytes of text that readers do not see.
 const (
-	Tells = "; a reader of the page does not see text at line "
-	Told  = 10 // lines at most, and how many more there are
+	Tells   = "; a reader of the page does not see text at line "
+	maxTold = 200 // bytes behind which all that follows is told as one
 )
 
 // Mask marks in a text the markup of a page, and what no reader of the page sees; all else stays where it is, as blanks
@@ -115,32 +114,48 @@ func hides(sheet Sheet, name, attributes string) bool {
 		sheet.Of(name, values["class"], values["id"], values["style"]).Hides()
 }
 
-// Hidden returns the lines of a page, from one on, with text that its readers do not see.
-func Hidden(text string, from int) (lines []string) {
-	n := 0
-	for line := range strings.Lines(Mask(text)) {
-		if n++; n >= from && strings.IndexByte(line, Unseen) >= 0 {
-			lines = append(lines, strconv.Itoa(n))
+// Hidden tells behind Tells where a page that is shown from a byte of a line on has text that its readers do not see:
+// lines, and their bytes as shown, like "4:21-60, 7:3-15, 9:1-", which ends with all that follows; "" where it has none.
+func Hidden(text string, from, column int) string {
+	told := ""
+	for n, line := range strings.Split("\n"+Mask(text), "\n") {
+		if n == max(from, 1) {
+			line = line[min(max(column-1, 0), len(line)):]
+		}
+		for rest := line; n >= from && strings.IndexByte(rest, Unseen) >= 0; {
+			_, rest, _ = strings.Cut(rest, "\x01")
+			told += fmt.Sprintf(", %d:%d-", n, len(line)-len(rest))
+			if len(told) > maxTold {
+				return strings.Replace(told, ", ", Tells, 1)
+			}
+			rest = strings.TrimLeft(rest, "\x00\x01 ")
+			told += fmt.Sprint(len(line) - len(rest))
 		}
 	}
-	return lines
+	return strings.Replace(told, ", ", Tells, 1)
 }
 
-// MaskTold blanks the lines of a part of a page that the line above them tells of: there Mask lacks the page's sheet.
-// Behind the tenth it blanks all if there are more, which are not told.
+// MaskTold blanks what the line above a part of a page tells to be hidden: there Mask lacks the page's sheet.
 func MaskTold(text string) string {
-	lines := strings.SplitAfter(text, "\n")
-	where, told, _ := strings.Cut(lines[0], Tells)
-	hidden := strings.Split(strings.TrimRight(told, "]\n"), ", ")
-	parts, n, past := strings.Split(where, "; hash "), 0, false
-	fmt.Sscan(parts[len(parts)-1], &n)
-	for i, line := range lines[1:] {
-		at := slices.Index(hidden, strconv.Itoa(n+i))
-		if isHidden := at >= 0 || past; isHidden && n > 0 {
-			shown := strings.TrimRight(line, "\n")
-			lines[i+1] = strings.Repeat(" ", len(shown)) + line[len(shown):]
-			past = past || at == Told-1 && len(hidden) > Told
+	masked, lines, first := []byte(text), strings.SplitAfter(text, "\n"), 0
+	head := lines[0][strings.LastIndex(lines[0], ": lines ")+1:] // behind the name
+	before, told, _ := strings.Cut(head, Tells)
+	isWhole := !strings.Contains(before, "; ") && !strings.Contains(text, "…[line ")
+	fmt.Sscanf(before, " lines %d", &first)
+	for _, one := range strings.Split(told, ", ") {
+		n, from, to := 0, uint32(1), uint32(0)
+		fmt.Sscanf(one, "%d:%d-%d", &n, &from, &to)
+		row := n - first + 1
+		if isWhole || row < 1 || row >= len(lines) {
+			continue
 		}
+		begin := len(strings.Join(lines[:row], ""))
+		end := begin + len(lines[row])
+		begin, end = min(begin+int(from)-1, end), min(begin+int(to), end)
+		if to < from {
+			end = len(text)
+		}
+		mark(masked[begin:end], "")
 	}
-	return strings.Join(lines, "")
+	return string(masked)
 }

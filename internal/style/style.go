@@ -33,7 +33,7 @@ func Of(text string) Style {
 }
 
 func (s Style) declare(text string) {
-	for one := range strings.SplitSeq(text, ";") {
+	for _, one := range strings.Split(text, ";") {
 		if name, value, found := strings.Cut(one, ":"); found {
 			s[strings.ToLower(strings.TrimSpace(name))] = value
 		}
