@@ -166,19 +166,19 @@ func (h Home) describe(ran *Ran) {
 
 // commandOf finds the command in a reply, in a question, or in the arguments that a hook put in its place.
 func commandOf(ran *Ran, body []byte) string {
-	if ran.replaced {
-		return (&mind.Call{Args: blobs.Escape(string(body))}).Arg("command")
-	}
-	if ask, err := mind.DecodeAsk(body); ran.Question != "" && err == nil {
-		return (&mind.Call{Args: ask.Args}).Arg("command")
-	}
-	answer, err := mind.DecodeAnswer(body)
+	var call mind.Call
+	ask, noAsk := mind.DecodeAsk(body)
+	answer, noAnswer := mind.DecodeAnswer(body)
 	_, k, _ := mind.ParseID(ran.ID)
-	known := k >= 1 && k <= len(answer.Calls)
-	if err != nil || !known {
-		return ""
+	switch {
+	case ran.replaced:
+		call.Args = blobs.Escape(string(body))
+	case ran.Question != "" && noAsk == nil:
+		call.Args = ask.Args
+	case noAnswer == nil && k >= 1 && k <= len(answer.Calls):
+		call.Args = answer.Calls[k-1].Args
 	}
-	return (&mind.Call{Args: answer.Calls[k-1].Args}).Arg("command")
+	return call.Arg("command")
 }
 
 // text returns the text of the first ref, or nil.

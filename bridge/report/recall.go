@@ -135,6 +135,8 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 	inNoRoom.Know(lookup.Known{})
 	var look tools.Set
 	look.Workspace, look.Read, look.Rooms, look.Weight = live.Workspace, []string{live.Workspace}, &inNoRoom, llm.Weight
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // what it has not looked at by then has no mark
+	defer cancel()
 	lookup.MarkChanged(ctx, &look, h.Store, found.Hits)
 	for _, hit := range found.Hits {
 		match := Match{Hit: hit}
