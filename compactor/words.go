@@ -38,7 +38,7 @@ func speeches(units []unit) (all []speech) {
 			all = append(all, speech{self, sentences(unit.Text)})
 		case mind.Inbound:
 			who := ""
-			for line := range strings.SplitSeq(unit.Text, "\n") {
+			for _, line := range strings.Split(unit.Text, "\n") {
 				if tag, rest, ok := roomLine(line); ok {
 					user, isUser := strings.CutPrefix(tag, "USER:")
 					line, who = rest, ""

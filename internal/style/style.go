@@ -65,7 +65,7 @@ type Sheet map[string]Style
 // Read adds the rules of a style element.
 func (all Sheet) Read(text string) {
 	for _, found := range rule().FindAllStringSubmatch(besideRules().ReplaceAllString(text, ""), -1) {
-		for selector := range strings.SplitSeq(found[1], ",") {
+		for _, selector := range strings.Split(found[1], ",") {
 			selector = strings.TrimSpace(selector)
 			if all[selector] == nil {
 				all[selector] = Style{}
@@ -78,7 +78,7 @@ func (all Sheet) Read(text string) {
 // Of returns the style of an element with these attributes.
 func (all Sheet) Of(tag, classes, id, inline string) Style {
 	names := []string{""}
-	for class := range strings.FieldsSeq(classes) {
+	for _, class := range strings.Fields(classes) {
 		names = append(names, "."+class)
 	}
 	whole := Style{}

@@ -121,7 +121,7 @@ const mostSpelt = 12 << 20
 // spell adds the new words of the originals to the index.
 func (p *pass) spell() error {
 	known := p.Words()
-	for word := range strings.FieldsSeq(known) {
+	for _, word := range strings.Fields(known) {
 		delete(p.reader.words, word)
 	}
 	words := slices.Sorted(maps.Keys(p.reader.words))

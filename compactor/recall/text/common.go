@@ -19,7 +19,7 @@ func Commonness(stem string) float64 {
 
 var common = sync.OnceValue(func() map[string]float64 {
 	m, most := map[string]float64{}, 0.0
-	for word := range strings.FieldsSeq(commonWords) {
+	for _, word := range strings.Fields(commonWords) {
 		if tier, err := strconv.ParseFloat(word, 64); err == nil && strings.Contains(word, ".") {
 			most = tier
 			continue

@@ -123,7 +123,7 @@ func beginning(s string) string { return s[:min(2, len(s))] }
 // irregular maps a form that no rule brings to its base to the stem of that.
 var irregular = sync.OnceValue(func() map[string]string {
 	forms := map[string]string{}
-	for group := range strings.SplitSeq(irregularForms, ",") {
+	for _, group := range strings.Split(irregularForms, ",") {
 		words := strings.Fields(group)
 		for _, form := range words[1:] {
 			forms[form] = snowball(words[0])
