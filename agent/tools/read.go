@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"lethe/agent/tools/document"
@@ -136,15 +135,12 @@ func (s *Set) render(
 		}
 	}
 	var body []byte
+	text.note = style.Hidden(page, int(a.Offset), int(a.Column))
 	if err == nil || err == io.EOF {
 		body, err = text.page(size, name, a, cmp.Or(c.Most, pageBytes), s.Weight)
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", name, err)
-	}
-	hidden := style.Hidden(page, int(a.Offset), int(a.Column))
-	if end := bytes.Index(body, []byte("]\n")); end > 0 {
-		body = slices.Insert(body, end, []byte(hidden)...)
 	}
 	return Result{Body: body, Bounded: true}, nil
 }
@@ -236,7 +232,7 @@ func (s *scanner) page(size int64, name string, a readArgs, left int, weigh func
 	if fmt.Sprint(last) != total {
 		head = fmt.Appendf(head, "; next page: offset %d", last+1)
 	}
-	return append(append(head, "]\n"...), body.Bytes()...), nil
+	return append(append(head, s.note+"]\n"...), body.Bytes()...), nil
 }
 
 // lineShown returns a line, with a mark if a part of it is left out.
@@ -252,7 +248,8 @@ func lineShown(text string, length, line, column int64) string {
 type scanner struct {
 	ctx  context.Context
 	r    *bufio.Reader
-	line int64 // lines that were begun
+	line int64  // lines that were begun
+	note string // for the end of the line above a page
 }
 
 // endsWithin reports whether at most so many bytes of the text are left.
