@@ -34,6 +34,23 @@ func TestNothingHidesControlFlow(t *testing.T) {
 	}
 }
 
+// A property test that fails fails again, and not at the next change.
+func TestPropertiesAreSeeded(t *testing.T) {
+	drawing := 0
+	for _, pkg := range everyPackage(t) {
+		imports := importsOf(pkg)
+		if !slices.Contains(imports, "pgregory.net/rapid") {
+			continue
+		}
+		if drawing++; !slices.Contains(imports, "lethe/internal/test/seed") && pkg.Name != "seed" {
+			t.Errorf("the tests of %s draw others each time: import lethe/internal/test/seed for its effect", pkg.Dir)
+		}
+	}
+	if drawing < 10 {
+		t.Errorf("%d packages import rapid", drawing)
+	}
+}
+
 // Nobody joins errors with cmp.Or: it evaluates all its arguments, so a step would run behind one that has failed. Write
 // `if err != nil { return err }` after each step.
 func TestNoErrorGoesIntoOr(t *testing.T) {

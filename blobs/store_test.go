@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/internal/test/lethetest"
+	_ "lethe/internal/test/seed"
 )
 
 var at = time.Date(2026, 11, 20, 12, 57, 16, 123456789, time.UTC)

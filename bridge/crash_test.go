@@ -15,6 +15,7 @@ import (
 
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
+	_ "lethe/internal/test/seed"
 )
 
 // fuse is a disk that fails at the n-th step from now, before or after it, once

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "lethe/internal/test/seed"
 )
 
 // Each file is written as words, one a line; "|" in the old one is where the

@@ -11,6 +11,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
+	_ "lethe/internal/test/seed"
 	"lethe/mind"
 )
 

@@ -10,6 +10,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
+	_ "lethe/internal/test/seed"
 )
 
 var at = time.Date(2026, 11, 20, 12, 57, 16, 123456000, time.UTC)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	_ "lethe/internal/test/seed"
 )
 
 // hostile draws text that is hard on everything that renders it.

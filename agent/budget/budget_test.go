@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/internal/test/lethetest"
+	_ "lethe/internal/test/seed"
 	"lethe/life/event"
 )
 

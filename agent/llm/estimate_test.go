@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/internal/test/lethetest"
+	_ "lethe/internal/test/seed"
 )
 
 func TestWeight(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/internal/test/lethetest"
+	_ "lethe/internal/test/seed"
 )
 
 // However output arrives, the result is its beginning and its end, and the file

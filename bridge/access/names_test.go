@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/chat"
+	_ "lethe/internal/test/seed"
 )
 
 func TestNameFor(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge"
+	_ "lethe/internal/test/seed"
 )
 
 // What a message becomes in the room. Words that the sender did not write, or nobody sees, give no

@@ -14,6 +14,7 @@ import (
 
 	"lethe/agent/events"
 	"lethe/agent/status"
+	_ "lethe/internal/test/seed"
 )
 
 func TestScreenAsAWhole(t *testing.T) {

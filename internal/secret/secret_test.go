@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "lethe/internal/test/lethetest" // fixes the seed
+	_ "lethe/internal/test/seed"
 )
 
 func TestText(t *testing.T) {

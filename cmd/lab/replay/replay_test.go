@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/internal/test/lethetest"
+	_ "lethe/internal/test/seed"
 )
 
 func TestMain(m *testing.M) {

@@ -14,6 +14,7 @@ import (
 	"lethe/blobs"
 	"lethe/internal/style"
 	_ "lethe/internal/test/lethetest" // fixes the seed
+	_ "lethe/internal/test/seed"
 	"lethe/mind"
 )
 

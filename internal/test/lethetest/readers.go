@@ -20,10 +20,13 @@ type Reader struct {
 // anyFile is tried with each reader: no bytes, and bytes that are no text or not closed.
 var anyFile = []string{"", "\n", "\x00", "\xff\xfe", "null", "[]", "{}", "[null]", `{"`, "0", "-1 -1 -1\n", "a = ", "---\n---\n"}
 
-// largeFile is tried once and not varied, which would take the time of all others.
-var largeFile = []string{
-	strings.Repeat("[", 20_000), strings.Repeat(`{"a":`, 20_000), "a = " + strings.Repeat("[", 20_000),
-	strings.Repeat("x", 100_000), strings.Repeat("x\n", 50_000), strings.Repeat("\x00", 1<<20),
+// largeFile is tried once and not varied, which would take the time of all others. It is no variable, which each process
+// that a test starts would make.
+func largeFile() []string {
+	return []string{
+		strings.Repeat("[", 20_000), strings.Repeat(`{"a":`, 20_000), "a = " + strings.Repeat("[", 20_000),
+		strings.Repeat("x", 100_000), strings.Repeat("x\n", 50_000), strings.Repeat("\x00", 1<<20),
+	}
 }
 
 // Bounds of one call of a reader: 64 MiB, a thousand times the file, a time that only a hang takes, bytes of an error.
@@ -40,7 +43,7 @@ const (
 func FuzzReaders(f *testing.F, dir string, readers ...Reader) {
 	f.Helper()
 	for n, reader := range readers {
-		for _, data := range largeFile {
+		for _, data := range largeFile() {
 			reader.try(f, dir, data)
 		}
 		for _, seed := range append(anyFile, reader.Seeds...) {
