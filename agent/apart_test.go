@@ -598,14 +598,16 @@ func TestRoomsInOneLife(t *testing.T) {
 func TestCanaries(t *testing.T) {
 	t.Parallel()
 	groups := map[string][]string{"house": {"ann", "ben"}, "yard": {"dan", "eva"}}
+	private := map[string][]string{"house": groups["house"], "yard": {"dan"}} // who has a life
 	remarks, rounds := lethetest.Sample(2, 2, 4), lethetest.Sample(1, 2, 20)
 	if lethetest.Long() {
 		groups["house"], groups["yard"] = append(groups["house"], "cem"), append(groups["yard"], "fay")
+		private = groups
 	}
 	rooms, mayRead := map[string]string{"stranger": "dev"}, map[string][]string{}
 	tries := []string{"RECALL", `{"query":"canary"}`, "SPAWN", `{"brief":"attack, too","tools":["JOIN","READ_FILE"]}`}
 	var child, closed []string
-	for group, people := range groups {
+	for group, people := range private {
 		rooms["group "+group], mayRead["group "+group] = group, []string{group}
 		for _, person := range people {
 			rooms["life of "+person], mayRead["life of "+person] = person, []string{person, group}
@@ -621,7 +623,7 @@ func TestCanaries(t *testing.T) {
 		rehearsal.Step{Contains: "attack now", Times: -1, Answer: attack}, always("I will keep it."))
 	for group, people := range groups {
 		w.readers(group, people...)
-		for _, person := range people {
+		for _, person := range private[group] {
 			w.readers(person, person)
 		}
 	}
@@ -650,9 +652,11 @@ func TestCanaries(t *testing.T) {
 		}
 		ends := func(answers int) {
 			w.eventually(name+" has ended its turn", func() bool {
+				if len(w.lines(room)) <= answers+1 {
+					return false
+				}
 				state := w.fold(id)
-				busy := state.Owes || len(state.Waiting)+len(state.Outbox)+len(state.Working()) > 0
-				return len(w.lines(room)) > answers+1 && !busy
+				return !state.Owes && len(state.Waiting)+len(state.Outbox)+len(state.Working()) == 0
 			})
 		}
 		answers := asks()
@@ -703,6 +707,7 @@ func TestCanaries(t *testing.T) {
 			}
 		}
 	}
+	requests := w.requests()
 	inSummaries := map[string]bool{} // rooms whose words stand in the past of a life, and so in each of its requests
 	for name, id := range lives {
 		for _, faded := range w.fold(id).Faded {
@@ -715,13 +720,13 @@ func TestCanaries(t *testing.T) {
 				told(name, w.body(e, i))
 			}
 		}
-		for _, q := range w.requests() {
-			if strings.Contains(string(q.first), "You are "+id.Name) {
+		for _, q := range requests {
+			if bytes.Contains(q.first, []byte("You are "+id.Name)) {
 				told(name, string(q.messages))
 			}
 		}
 	}
-	t.Logf("%d requests", len(w.requests()))
+	t.Logf("%d requests", len(requests))
 	equal(t, "what passed", len(passed), may)
 	equal(t, "rooms in summaries", len(inSummaries), len(closed)+1) // dev, too
 }

@@ -65,13 +65,15 @@ type world struct {
 	mu    sync.Mutex
 	rooms map[string]parsed
 	lives map[string]lived
+	known map[*byte]asked // requests that were read, by their bodies
 }
 
 func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	lethetest.Must(t, err)
-	w := &world{TB: t, gauge: &gauge{}, limit: 2 * time.Minute, rooms: map[string]parsed{}, lives: map[string]lived{}}
+	w := &world{TB: t, gauge: &gauge{}, limit: 2 * time.Minute, rooms: map[string]parsed{}, lives: map[string]lived{},
+		known: map[*byte]asked{}}
 	w.home, err = home.Open(filepath.Join(dir, "home"))
 	lethetest.Must(t, err)
 	w.store, err = blobs.Open(w.home.Blobs())

@@ -99,6 +99,10 @@ func Sample(short, usual, all int) int {
 	return usual
 }
 
+// Today is which of so many parts of a sweep is this day's turn, or the seed that it draws with, so that all are tried in
+// time.
+func Today(parts int) int { return time.Now().YearDay() % parts }
+
 // Tried says that a sweep tries so many more states; go run ./cmd/lab vitals adds them up.
 func Tried(t testing.TB, states int) {
 	t.Helper()
@@ -112,6 +116,16 @@ func Unraced(t testing.TB) {
 	if testing.Short() {
 		t.Skip("slow, and about sizes and texts; it runs without -short")
 	}
+}
+
+// Given returns the path of a file of the module that a program is to read which a test starts. go test sees it by this, and
+// does not take the result of a test for that of another file.
+func Given(t testing.TB, path ...string) string {
+	t.Helper()
+	file := filepath.Join(append([]string{Root(t)}, path...)...)
+	_, err := os.Stat(file)
+	Must(t, err)
+	return file
 }
 
 // Page returns the text of a page of docs/, such as "life.md".

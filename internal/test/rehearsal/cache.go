@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -25,24 +24,20 @@ type end struct {
 
 // prefix is whatever belongs to a prompt before its messages.
 type prefix struct {
-	Model     string
-	Thinking  struct{ Type string }
-	Effort    string `json:"reasoning_effort"`
-	MaxTokens int    `json:"max_tokens"`
-	UserID    string `json:"user_id"`
-	Tools     json.RawMessage
+	Model, Thinking, Effort, UserID, Tools string
+	MaxTokens                              int
 }
 
 // ends measures a request. The ids of calls are no part of it: the service's own rendering has no ids, and clients
 // rename them.
 func (p prefix) ends(messages []rehearsal.Message) (out []end) {
-	h, tokens := sha256.New(), rehearsal.Tokens(string(p.Tools))
+	h, tokens := sha256.New(), new(checker).tools(p.Tools)
 	put := func(texts ...string) {
 		for _, s := range texts {
 			fmt.Fprintf(h, "%d %s", len(s), s)
 		}
 	}
-	put(p.Model, p.Thinking.Type, p.Effort, fmt.Sprint(p.MaxTokens), p.UserID, string(p.Tools))
+	put(p.Model, p.Thinking, p.Effort, fmt.Sprint(p.MaxTokens), p.UserID, p.Tools)
 	for _, message := range messages {
 		put(message.Role, *cmp.Or(message.Reasoning, new(string)), message.Text())
 		for _, c := range message.Calls {
@@ -57,8 +52,7 @@ func (p prefix) ends(messages []rehearsal.Message) (out []end) {
 // cached returns how many tokens of a request the cache serves: whole blocks up to the last message that ended so in an
 // earlier request or with a reply to one. Then the cache knows this request and its answer.
 func (s *Server) cached(ctx context.Context, r *Request, answer Answer) (tokens int) {
-	var p prefix
-	_ = json.Unmarshal(ctx.Value(exchangeKey{}).(*exchange).body, &p) // the model has read it
+	p := ctx.Value(exchangeKey{}).(*exchange).prefix
 	reply := rehearsal.Message{
 		Role: "assistant", Content: &answer.Text, Reasoning: &answer.Reasoning, Calls: answer.Calls,
 	}

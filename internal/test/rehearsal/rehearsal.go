@@ -108,10 +108,10 @@ func (s *Server) Usage() Usage {
 
 // exchange is one request on its way to an answer.
 type exchange struct {
-	w    http.ResponseWriter
-	r    *http.Request
-	body []byte // as the model reads it
-	step Step
+	w      http.ResponseWriter
+	r      *http.Request
+	prefix prefix
+	step   Step
 }
 
 type exchangeKey struct{}
@@ -144,9 +144,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		exchange.r.Body = io.NopCloser(bytes.NewReader(text))
 	}
 	if refused == nil && r.Method == http.MethodPost {
-		refused = refusal(text, s.opts.Window)
+		exchange.prefix, refused = refusal(text, s.opts.Window)
 	}
-	exchange.body = text
 	s.keep(func() { s.kept = append(s.kept, Recorded{Body: body}) })
 	made := httptest.NewRecorder()
 	if refused == nil {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/agent/llm/rehearsal"
 )
@@ -21,7 +22,10 @@ const (
 var models = []string{"deepseek-v4-pro", "deepseek-flash", "deepseek-v4-flash"}
 
 // Strict returns why DeepSeek would refuse a request; nil if it would not.
-func Strict(body []byte) error { return refusal(body, DefaultWindow) }
+func Strict(body []byte) error {
+	_, err := refusal(body, DefaultWindow)
+	return err
+}
 
 // checker keeps the first reason to refuse a request, worded like DeepSeek's, with the index of the message at fault.
 type checker struct{ err error }
@@ -49,6 +53,7 @@ type strictRequest struct {
 	Thinking  struct{ Type string }
 	Effort    string `json:"reasoning_effort"`
 	MaxTokens *int   `json:"max_tokens"`
+	UserID    string `json:"user_id"`
 	Stream    bool
 }
 
@@ -60,13 +65,13 @@ type strictMessage struct {
 	} `json:"tool_calls"`
 }
 
-// refusal returns why a request is refused by a service with a window of so many tokens.
-func refusal(body []byte, window int) error {
+// refusal returns what a request holds before its messages, and why a service with a window of so many tokens refuses it.
+func refusal(body []byte, window int) (prefix, error) {
 	var request strictRequest
 	checker := &checker{}
 	if err := json.Unmarshal(body, &request); err != nil {
 		checker.parse(false, "%v", err)
-		return checker.err
+		return prefix{}, checker.err
 	}
 	checker.unless(slices.Contains(models, request.Model) || strings.HasPrefix(request.Model, "rehearsal"),
 		"The supported API model names are %s, rehearsal*, but you passed %s.", strings.Join(models, ", "), request.Model)
@@ -79,9 +84,12 @@ func refusal(body []byte, window int) error {
 	checker.unless(request.Stream, "This server only streams: stream should be true")
 	checker.variant("thinking.type", cmp.Or(request.Thinking.Type, "enabled"), "enabled", "disabled")
 	checker.variant("reasoning_effort", cmp.Or(request.Effort, "high"), "low", "high", "max")
-	checker.tools(request.Tools)
+	before := prefix{
+		Model: request.Model, Thinking: request.Thinking.Type, Effort: request.Effort, MaxTokens: most, UserID: request.UserID,
+		Tools: string(request.Tools),
+	}
+	input := checker.tools(before.Tools)
 	checker.unless(len(request.Messages) > 0, "Empty input messages")
-	input := rehearsal.Tokens(string(request.Tools))
 	var messages []rehearsal.Message
 	for i, message := range request.Messages {
 		message.Message.Calls = checker.calls(i, message)
@@ -93,13 +101,35 @@ func refusal(body []byte, window int) error {
 	checker.unless(input+most <= window, "This model's maximum context length is %d tokens. However, you requested "+
 		"%d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
 		window, input+most, input, most)
-	return checker.err
+	return before, checker.err
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// tools checks the offered functions: their names, and that they take an object.
-func (c *checker) tools(raw json.RawMessage) {
+// offered are tools that were checked: nearly all requests of a life offer the same ones.
+type offered struct {
+	err    error
+	tokens int
+}
+
+var offers sync.Map // tools in JSON to offered
+
+// tools checks the offered functions, and returns their tokens.
+func (c *checker) tools(raw string) (tokens int) {
+	known, ok := offers.Load(raw)
+	if !ok {
+		alone := &checker{}
+		alone.functions([]byte(raw))
+		known, _ = offers.LoadOrStore(raw, offered{alone.err, rehearsal.Tokens(raw)})
+	}
+	if c.err == nil {
+		c.err = known.(offered).err
+	}
+	return known.(offered).tokens
+}
+
+// functions checks the names of the offered functions, and that they take an object.
+func (c *checker) functions(raw []byte) {
 	if len(raw) == 0 {
 		return
 	}

@@ -52,7 +52,7 @@ func refused(t *testing.T, v any, window int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := refusal(body, window); err != nil {
+	if _, err := refusal(body, window); err != nil {
 		return err.Error()
 	}
 	return ""
