@@ -41,7 +41,7 @@ func TestReaderOfTail(t *testing.T) {
 			frame := prompt.Frame{ID: id, Life: log, Lines: 9, Limit: limit, Estimate: prompt.Estimator(s), Log: discard()}
 			want, err := preset.Body(new(prompt.Rendering).Request(s, frame.Tail(s.Stable)))
 			lethetest.Must(t, err)
-			got, err := exec.Command(python, "-B", filepath.Join(lethetest.Root(t), "docs", "reader.py"), w.home.Dir, "ada").Output()
+			got, err := exec.Command(python, "-B", lethetest.Given(t, "docs", "reader.py"), w.home.Dir, "ada").Output()
 			if err != nil || strings.TrimSuffix(string(got), "\n") != string(want) {
 				t.Fatalf("limit %d, MEMORY of %d bytes, %v:\n%s\nwant\n%s", limit, len(memory), err, got, want)
 			}

@@ -7,6 +7,7 @@ package deploy_test
 import (
 	"bufio"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,6 +68,18 @@ func exists(t *testing.T, where string, args []string) {
 	t.Helper()
 	if out, err := exec.Command(lethe, append(slices.Clone(args), "--help")...).CombinedOutput(); err != nil {
 		t.Errorf("%s: lethe %s: %v\n%s", where, strings.Join(args, " "), err, out)
+	}
+}
+
+// The program is built from files that this test alone shows to go test, which would take a result from before a change.
+func TestBuiltFromTheTree(t *testing.T) {
+	for _, dir := range []string{"agent", "blobs", "bridge", "chat", "cmd", "compactor", "internal", "life", "mind"} {
+		lethetest.Must(t, filepath.WalkDir(filepath.Join(lethetest.Root(t), dir), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			return err
+		}))
 	}
 }
 

@@ -71,7 +71,7 @@ func TestReaderOfThePages(t *testing.T) {
 	for i := range lethetest.Sample(1, 1, 40) {
 		for _, preset := range presets {
 			home := lethetest.Dir(t)
-			args := []string{filepath.Join(lethetest.Root(t), "docs", "reader.py"), "--preset", preset, home}
+			args := []string{lethetest.Given(t, "docs", "reader.py"), "--preset", preset, home}
 			var want [][]byte
 			for j := range lethetest.Sample(1, 1, 25) {
 				w, name := lives.Example(i*1000+len(preset)*100+j), fmt.Sprintf("life%d", j)

@@ -26,7 +26,7 @@ func TestJavaScript(t *testing.T) {
 		t.Skip("the package @modelcontextprotocol/sdk is missing: run npm ci in internal/test/js")
 	}
 	w := newWorld(t)
-	cmd := exec.CommandContext(t.Context(), node, filepath.Join(js, "mcp.mjs"))
+	cmd := exec.CommandContext(t.Context(), node, lethetest.Given(t, "internal/test/js", "mcp.mjs"))
 	cmd.Env, cmd.Stderr = append(os.Environ(), "URL="+w.URL+"/mcp", "TOKEN="+servetest.Token), os.Stderr
 	out, err := cmd.Output()
 	lethetest.Must(t, err)

@@ -19,7 +19,8 @@ import (
 // What happened is read from the newest lines of the log on, each event once.
 func TestEventsOfALife(t *testing.T) {
 	home := t.TempDir()
-	out, err := exec.Command("tar", "-xzf", "../../agent/testdata/november/home.tar.gz", "-C", home, "--strip-components=1").CombinedOutput()
+	out, err := exec.Command("tar", "-xzf", lethetest.Given(t, "agent/testdata/november/home.tar.gz"), "-C", home,
+		"--strip-components=1").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

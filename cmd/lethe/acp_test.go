@@ -416,7 +416,7 @@ func TestEditorInJavaScript(t *testing.T) {
 		config += "[tools]\nbash = \"trusted\"\n"
 	}
 	lethetest.Write(t, filepath.Join(home, "config.toml"), config)
-	cmd := exec.CommandContext(t.Context(), node, filepath.Join(js, "acp.mjs"))
+	cmd := exec.CommandContext(t.Context(), node, lethetest.Given(t, "internal/test/js", "acp.mjs"))
 	cmd.Env = append(os.Environ(), "LETHE="+lethe, "LETHE_HOME="+home, "DIR="+dir, "HOME="+t.TempDir())
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -28,7 +28,7 @@ func TestJavaScript(t *testing.T) {
 		t.Skip("the package openai is missing: run npm ci in internal/test/js")
 	}
 	w := begin(t, "")
-	cmd := exec.CommandContext(t.Context(), node, filepath.Join(js, "openai.mjs"))
+	cmd := exec.CommandContext(t.Context(), node, lethetest.Given(t, "internal/test/js", "openai.mjs"))
 	cmd.Env, cmd.Stderr = append(os.Environ(), "BASE_URL="+w.URL+"/v1", "TOKEN="+servetest.Token), os.Stderr
 	out, err := cmd.Output()
 	lethetest.Must(t, err)
