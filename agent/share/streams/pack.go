@@ -319,7 +319,11 @@ func (s *Streams) Rewrite(
 		return h.gen, err
 	}
 	if !slices.Contains(slices.Collect(maps.Values(kept)), true) { // nothing else stops a host that trusts what it saw
-		time.Sleep(freshFor * 3 / 2)
+		select {
+		case <-time.After(freshFor * 3 / 2):
+		case <-ctx.Done(): // nor does the store delete anything then
+			return h.gen, ctx.Err()
+		}
 	}
 	return h.gen, s.Delete(ctx, stream, newest-1, func(n int) bool { return kept[n] })
 }

@@ -505,3 +505,57 @@ func TestPutMissing(t *testing.T) {
 		}
 	}
 }
+
+// A host that sleeps behind its look until others went on, and an erasure freed its number, does not think that its text
+// counts.
+func TestAsleepBeforeItsText(t *testing.T) {
+	for _, ago := range []time.Duration{0, time.Hour} {
+		s, store := newStreams(t)
+		fill(t, s, "rooms", 1, 3)
+		store.Fault = func(op, stream string, n int) (bool, error) {
+			if op == "create" {
+				store.Fault = nil
+				fill(t, s, "rooms", 4, 6)
+				_, err := s.Rewrite(t.Context(), "rooms", never, func(_ int, text []byte) ([][]byte, error) { return [][]byte{text}, nil })
+				lethetest.Must(t, err)
+			}
+			return true, nil
+		}
+		err := s.CreateLately(t.Context(), "rooms", At{N: 3}, time.Now().Add(-ago), []byte("late"))
+		if !share.IsTaken(err) {
+			t.Errorf("seen %v ago: %v", ago, err)
+		}
+		if got, _ := texts(t, s, "rooms", At{}); !slices.Equal(got, numbers(1, 6)) {
+			t.Errorf("others read %q", got)
+		}
+	}
+}
+
+// A Rewrite whose caller ends waits no longer, and is whole when it is called again.
+func TestRewriteEnds(t *testing.T) {
+	was := freshFor
+	freshFor = time.Hour
+	defer func() { freshFor = was }()
+	s, store := newStreams(t)
+	fill(t, s, "rooms", 1, 9)
+	ctx, cancel := context.WithCancel(t.Context())
+	store.Fault = func(op, stream string, n int) (bool, error) {
+		if op == "create" && stream == generations("rooms") {
+			time.AfterFunc(20*time.Millisecond, cancel)
+		}
+		return true, nil
+	}
+	same := func(_ int, text []byte) ([][]byte, error) { return [][]byte{text}, nil }
+	if _, err := s.Rewrite(ctx, "rooms", never, same); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := s.Get(t.Context(), "rooms", 4); err != nil {
+		t.Errorf("a number is free before its time: %v", err)
+	}
+	freshFor = was
+	_, err := s.Rewrite(t.Context(), "rooms", never, same)
+	lethetest.Must(t, err)
+	if got, _ := texts(t, s, "rooms", At{}); !slices.Equal(got, numbers(1, 9)) || store.Bytes("rooms", 4) != nil {
+		t.Errorf("called again, it leaves %q", got)
+	}
+}
