@@ -335,7 +335,9 @@ func (s *Cluster) Serve(ctx context.Context, changed <-chan struct{}) error {
 	s.drains = -1
 	err = s.rounds(ctx, changed, func(ctx context.Context, sync bring) error {
 		err := sync(ctx)
-		s.counts.change(func(now *Status) { now.reached(err, &now.Synced) })
+		if asked := s.rooms.Asked.Swap(false); asked || err != nil {
+			s.counts.change(func(now *Status) { now.reached(err, &now.Synced) })
+		}
 		if err != nil {
 			return err
 		}

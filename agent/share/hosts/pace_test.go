@@ -165,6 +165,36 @@ func part(t *testing.T, all ...*host) *atomic.Bool {
 	return &cut
 }
 
+// A host that publishes and has nothing to say has not asked the store: it knows no later than before how rooms are.
+func TestNothingToSayAsksNobody(t *testing.T) {
+	atPace(t, func(t *testing.T) {
+		a := first(t)
+		cut, changed := part(t, a), make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- a.Serve(ctx, changed) }()
+		time.Sleep(5*time.Minute + 30*time.Second)
+		synced := ReadStatus(a.home.Dir).Synced
+		if synced.IsZero() {
+			t.Fatal("it was never as all hosts have it")
+		}
+		cut.Store(true)
+		changed <- struct{}{}
+		time.Sleep(time.Second)
+		if now := ReadStatus(a.home.Dir); !now.Synced.Equal(synced) {
+			t.Errorf("without an answer of the store it is as it was %v later", now.Synced.Sub(synced))
+		}
+		time.Sleep(2 * time.Minute)
+		changed <- struct{}{}
+		time.Sleep(time.Second)
+		if now := ReadStatus(a.home.Dir); now.Away == "" {
+			t.Error("it does not say that the store is away")
+		}
+		cancel()
+		lethetest.Must(t, <-served)
+	})
+}
+
 // A host that cannot say that it is there tells people once, until it can.
 func TestMuteIsToldOnce(t *testing.T) {
 	atPace(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package rooms
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -94,6 +95,46 @@ func TestPostsTogether(t *testing.T) {
 	}
 	if n := strings.Count(text, "second\n"); n != 1 {
 		t.Errorf("what was appended stands %d times in\n%s", n, text)
+	}
+}
+
+// A post that another caller has taken along is made, also if that one's time ends.
+func TestPostsOutliveAnother(t *testing.T) {
+	store := memstore.New()
+	for _, arrives := range []bool{false, true} {
+		r := newHost(t, store, map[bool]string{false: "a", true: "b"}[arrives])
+		r.sync(t)
+		line := fmt.Sprintf("it arrives: %v\n", arrives)
+		ctx, cancel := context.WithCancel(t.Context())
+		made := make(chan error, 1)
+		var once sync.Once
+		store.Fault = func(op, stream string, _ int) (done bool, err error) {
+			done = true
+			once.Do(func() { // which Sync asks
+				go func() {
+					_, _, err := r.Post(t.Context(), "dev", []byte(line), chat.Mark{})
+					made <- err
+				}()
+				lethetest.Eventually(t, "it waits", func() bool {
+					r.mu.Lock()
+					defer r.mu.Unlock()
+					return len(r.posts) > 0
+				})
+			})
+			if op == "create" && ctx.Err() == nil {
+				cancel()
+				done, err = arrives, context.Canceled
+			}
+			return done, err
+		}
+		if err := r.Sync(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		lethetest.Must(t, <-made)
+		if n := strings.Count(lethetest.Read(t, Path(r.Dir, "dev")), line); n != 1 {
+			t.Errorf("%q stands %d times", line, n)
+		}
+		store.Fault = nil
 	}
 }
 

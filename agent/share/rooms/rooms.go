@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lethe/agent/share"
@@ -45,6 +46,7 @@ type Rooms struct {
 	Lost    func(what error) // called for each text that the store has lost, and reading goes on; nil: it does not
 
 	OnLoss func(what error) // called for each loss that this host writes again; may be nil
+	Asked  atomic.Bool      // becomes true whenever the store says where the stream ends
 
 	made sync.Once
 	turn chan struct{} // full while the lock is held
@@ -113,6 +115,12 @@ func (r *Rooms) lockedFor(ctx context.Context, made <-chan struct{}, f func(*rou
 		if err = s.readAnew(); err == nil {
 			err = f(s)
 		}
+	}
+	if err != nil && ctx.Err() != nil { // of this caller alone: the posts of others wait for another round
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.posts = append(s.posts, r.posts...)
+		return err
 	}
 	for _, p := range s.posts {
 		p.end(err)
@@ -299,6 +307,7 @@ func (s *round) pull() error {
 		}
 		if !more && s.anew == "" { // or it may yet fail, and numbers behind the step are free where packs hold them
 			s.pulled = began
+			s.Asked.Store(true)
 		}
 	}
 	return nil
@@ -371,6 +380,7 @@ func (s *round) add(items []item, erased int) error {
 		return err
 	}
 	s.pulled = e.At
+	s.Asked.Store(true)
 	s.step = s.step.next()
 	s.step.N++
 	s.step.take(items, true)
