@@ -133,7 +133,7 @@ func (x *trial) noticed(after time.Time) (first time.Time) {
 }
 
 // BenchmarkSharedTurns has one host beside itself on each engine and on none: a line until its answer, the one after
-// the other in turn, and how many turns a second twenty identities do.
+// the other in turn, and how many turns a second twenty identities do, with how much of the processor in the daemon.
 func BenchmarkSharedTurns(b *testing.B) {
 	order := []string{"none", "directory", "bucket", "nats3"}
 	all := map[string]*trial{}
@@ -149,6 +149,7 @@ func BenchmarkSharedTurns(b *testing.B) {
 		all[name] = x
 	}
 	alone, turns, lasted := map[string][]time.Duration{}, map[string]int{}, map[string]time.Duration{}
+	processor := map[string]time.Duration{}
 	for b.Loop() {
 		for range 20 {
 			for _, name := range order {
@@ -158,15 +159,17 @@ func BenchmarkSharedTurns(b *testing.B) {
 			}
 		}
 		for _, name := range order {
-			began := time.Now()
+			began, used := time.Now(), all[name].processor()
 			turns[name] += all[name].rush(5 * time.Second)
 			lasted[name] += time.Since(began)
+			processor[name] += all[name].processor() - used
 		}
 	}
 	b.ReportMetric(0, "ns/op")
 	for _, name := range order {
 		quantiles(b, name, alone[name])
 		b.ReportMetric(float64(turns[name])/lasted[name].Seconds(), name+"-turns/s")
+		b.ReportMetric(processor[name].Seconds()*1000/float64(turns[name]), name+"-processor-ms/turn")
 	}
 }
 

@@ -31,6 +31,20 @@ func Append(path string, record []byte, perm fs.FileMode) (from, to int64, err e
 	return AppendShared(file, fi, record)
 }
 
+// AppendUnsynced adds record to path as Append does, and returns where it ends then. A power loss may take it, until
+// something syncs the file.
+func AppendUnsynced(path string, record []byte, perm fs.FileMode) (to int64, err error) {
+	file, _, err := OpenRegular(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, perm)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	if err = write("append", path, file, record); err == nil {
+		to, err = file.Seek(0, io.SeekCurrent)
+	}
+	return to, err
+}
+
 // shared maps the paths of files whose names AppendShared has synced to the fs.FileInfo that their last opening saw.
 var shared sync.Map
 

@@ -203,7 +203,8 @@ func (s *Cluster) forget(ctx context.Context, self string) error {
 		return err
 	}
 	defer lock.Close()
-	return s.lives.Forget(ctx, id, s.texts)
+	_, err = s.lives.Copy(ctx, id, s.texts)
+	return err
 }
 
 // drainTime bounds how long drain waits for identities to stop.

@@ -60,7 +60,8 @@ func (c *Tenure) apply(ctx context.Context, segment Segment) error {
 		case err == nil:
 			c.at.Mark = end
 		case errors.Is(err, life.ErrOtherLog) && c.at.Lacks > 0 && c.Lost != nil:
-			if err := c.setAside(segment); err != nil {
+			aside := c.id.LIFE() + ".torn-store" // they were written behind lost ones, with which the log cannot go on
+			if _, _, err := durable.Append(aside, segment.Lines, 0o600); err != nil {
 				return err
 			}
 		default:
@@ -136,12 +137,6 @@ func (c *Tenure) without(what string, err error) error {
 	c.lack(1)
 	c.lose(fmt.Errorf("%s: %w", what, err))
 	return nil
-}
-
-// setAside keeps lines that were written behind lost ones beside the log, which cannot go on with them.
-func (c *Tenure) setAside(segment Segment) error {
-	_, _, err := durable.Append(c.id.LIFE()+".torn-store", segment.Lines, 0o600)
-	return err
 }
 
 // large returns a text that putLarge has stored.

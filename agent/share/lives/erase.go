@@ -140,12 +140,6 @@ func (c *Tenure) replace(ctx context.Context, hash blobs.Hash) (blobs.Hash, erro
 	return hash, err
 }
 
-// Forget reads a life anew after another host erased something. The caller has the lock.
-func (l *Lives) Forget(ctx context.Context, id home.Identity, store *blobs.Store) error {
-	_, err := l.catchUp(ctx, id, store)
-	return err
-}
-
 // copies are the files that repeat a life, and LIFE behind them.
 var copies = []string{
 	"recall.db*", home.ContextFile, "status.json", "summaries.json", "live.*", "*.torn-*", "*.here", "triggers/*", "jobs/*/*",

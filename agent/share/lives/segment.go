@@ -67,12 +67,6 @@ func (segment Segment) size() int {
 	return n
 }
 
-// isNews reports whether a segment says anything.
-func (segment Segment) isNews() bool {
-	names := segment.Files != nil || segment.Large != nil
-	return names || segment.size() > 0
-}
-
 // ends reports whether no host goes on with the life behind a segment.
 func (segment Segment) ends() bool { return segment.Begins && segment.Host.ID == "" }
 

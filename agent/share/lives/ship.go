@@ -128,8 +128,8 @@ func (p *shipment) all(texts []blobs.Hash) (sent map[string]bool, err error) {
 	if sent["result"] {
 		unsaved = p.unsaved()
 	}
-	isNews := p.now.isNews() || p.at.Opening || !slices.Equal(unsaved, p.at.Unsaved)
-	if !isNews {
+	saysMore := p.now.Files != nil || p.now.Large != nil || p.now.size() > 0
+	if !saysMore && !p.at.Opening && slices.Equal(unsaved, p.at.Unsaved) {
 		return sent, nil
 	}
 	p.now.Opening, p.now.Unsaved = false, unsaved

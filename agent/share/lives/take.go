@@ -65,8 +65,8 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 	return fmt.Errorf("take %s: %w", id.Name, ErrBusy)
 }
 
-// Copy brings what the store has of a life into l.Home, which shares nothing, and returns the host that has the life.
-// It writes nothing to the store. Called again, it brings what is new.
+// Copy brings what the store has of a life into l.Home, and returns the host that has the life. It writes nothing to the
+// store. Called again, it brings what is new, and reads anew what another host has erased.
 func (l *Lives) Copy(ctx context.Context, id home.Identity, store *blobs.Store) (streams.Host, error) {
 	if err := durable.MkdirAll(id.Dir, 0o700); err != nil {
 		return streams.Host{}, err
@@ -91,8 +91,8 @@ func (c *Tenure) begin(ctx context.Context, custody int) error {
 		Self: c.id.Self, Host: c.Host, Custody: custody, Begins: true, Nonce: streams.Nonce(),
 		Opening: opening, Stopped: c.at.Stopped,
 	}
-	n, stream := c.at.N+1, c.stream()
-	if err := c.Streams.CreateNewest(ctx, stream, n, segment.encode()); err != nil {
+	n := c.at.N + 1
+	if err := c.Streams.CreateNewest(ctx, c.stream(), n, segment.encode()); err != nil {
 		return err
 	}
 	c.at.N, c.at.Nonce, c.acked = n, segment.Nonce, asked

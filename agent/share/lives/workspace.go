@@ -345,19 +345,14 @@ func place(root *os.Root, name string, text []byte, mode fs.FileMode) error {
 		return err
 	}
 	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = f.Sync()
+		err = root.MkdirAll(path.Dir(name), 0o700)
 	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
+	if err == nil {
+		err = root.Rename(restored, name)
 	}
-	if err != nil {
-		return err
-	}
-	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
-		return err
-	}
-	return root.Rename(restored, name)
+	return err
 }
 
 type listed struct {

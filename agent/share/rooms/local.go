@@ -18,9 +18,9 @@ import (
 // maxAdded bounds the lines of one item, in bytes, as long as one line is shorter.
 const maxAdded = 256 << 10
 
-// appended returns what people and programs have appended to rooms here since the last round, or only to those of posts.
-// Then it takes posts that came meanwhile, if it has looked at their rooms.
-func (s *round) appended(everywhere bool) (items []item, err error) {
+// news returns what people and programs have appended to rooms here since the last round, or only to those of posts, and
+// posts that are owed: also those that came meanwhile, if it has looked at their rooms.
+func (s *round) news(everywhere bool) (items []item, err error) {
 	if items, err = s.drained(); err != nil {
 		return nil, err
 	}
@@ -45,15 +45,17 @@ func (s *round) appended(everywhere bool) (items []item, err error) {
 		if err != nil && mustEnd {
 			return nil, err
 		}
-		if err != nil {
-			s.fails(room, err)
+		for _, p := range s.posts {
+			if p.room == room {
+				p.err = err
+			}
 		}
 		items = append(items, more...)
 	}
 	if everywhere {
 		s.take()
 	}
-	return items, nil
+	return append(items, s.owed()...), nil
 }
 
 func (s *round) appendedTo(room string) (items []item, err error) {
@@ -214,8 +216,8 @@ func (s *round) deliver(room string, added *add, again bool) error {
 		case nothingNew, again && bytes.HasPrefix(there, delivered):
 			return nil
 		case whole && bytes.Equal(there, added.Mine):
-			from, _, err := durable.Append(path, rest, 0o600)
-			if err != nil || from == added.At+int64(len(added.Mine)) {
+			end, err := durable.AppendUnsynced(path, rest, 0o600) // what a power loss takes, the next process puts back
+			if err != nil || end == added.At+int64(len(added.Lines)) {
 				return err
 			}
 			appended = true // but somebody was faster

@@ -54,21 +54,13 @@ func (s *round) take() {
 	}
 }
 
-// fails ends the posts of a room.
-func (s *round) fails(room string, err error) {
-	s.posts = slices.DeleteFunc(s.posts, func(p *post) bool {
-		if p.room == room {
-			p.end(err)
-		}
-		return p.room == room
-	})
-}
-
 // owed returns items of posts that are not made yet. It ends the others.
 func (s *round) owed() (items []item) {
 	s.posts = slices.DeleteFunc(s.posts, func(p *post) bool {
-		var err error
-		p.at, p.to, err = s.find(p.room, p.line, p.from)
+		err := p.err // of the look at its room
+		if err == nil {
+			p.at, p.to, err = s.find(p.room, p.line, p.from)
+		}
 		if err == nil && p.to == 0 {
 			var part item
 			if part, err = s.item(p.room, p.line, false); err == nil {

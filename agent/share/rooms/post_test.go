@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -223,4 +224,54 @@ func TestPostBehindAnewCutShort(t *testing.T) {
 	lethetest.Must(t, err)
 	a.sync(t)
 	a.holds(t, "dev", "one\ntwo\n")
+}
+
+// BenchmarkPosts has twenty identities post, each in a room of its own, where people append lines, too, and a host publish
+// them. The store is a directory.
+func BenchmarkPosts(b *testing.B) {
+	dir := b.TempDir()
+	store, err := share.Open("file://"+dir, 0)
+	lethetest.Must(b, err)
+	defer store.Close()
+	r := newHost(b, store, "a")
+	ctx, cancel := context.WithCancel(b.Context())
+	changed := make(chan struct{}, 1)
+	var beside, all sync.WaitGroup
+	beside.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+				lethetest.Must(b, r.Publish(context.WithoutCancel(ctx)))
+			}
+		}
+	})
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var before, after syscall.Rusage
+	lethetest.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &before))
+	b.ResetTimer()
+	for k := range 20 {
+		all.Go(func() {
+			room := fmt.Sprint("r", k)
+			for n := 0; left.Add(-1) >= 0; n++ {
+				r.echo(b, room, fmt.Sprintf("question %d\n", n))
+				select {
+				case changed <- struct{}{}:
+				default:
+				}
+				_, _, err := r.Post(ctx, room, fmt.Appendf(nil, "answer %d\n", n), chat.Mark{})
+				lethetest.Must(b, err)
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	lethetest.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &after))
+	used := time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+	b.ReportMetric(float64(used.Microseconds())/float64(b.N), "processor-µs/op")
+	b.ReportMetric(float64(r.done)/float64(b.N), "entries/op")
+	cancel()
+	beside.Wait()
 }

@@ -160,7 +160,7 @@ func (s *round) found() error {
 	if failed != nil || newest == 0 {
 		return errors.Join(failed, err)
 	}
-	s.Log.Warn("the store has lost what was said; this host has it", "error", err)
+	s.lose(err)
 	return nil
 }
 
@@ -210,10 +210,7 @@ func (s *round) sync(everywhere, reads bool) error {
 			err = s.pull()
 		}
 		if err == nil {
-			items, err = s.appended(everywhere)
-		}
-		if err == nil {
-			items = append(items, s.owed()...)
+			items, err = s.news(everywhere)
 		}
 		if err != nil || len(items) == 0 {
 			return err
