@@ -267,6 +267,7 @@ func BenchmarkHostsAtRest(b *testing.B) {
 	cluster := sharetest.NATS(b, 3, false)
 	e := &engine{name: "nats3", url: func(int) string { return cluster.URL("home") }}
 	x := &trial{TB: b, engine: e}
+	plain := newSites(b, &engine{name: "none"}, 1, trialSettings(nil))[0] // with as many as one host has, and no share
 	for k := range *restSize {
 		x.names = append(x.names, fmt.Sprintf("i%05d", k))
 	}
@@ -275,10 +276,14 @@ func BenchmarkHostsAtRest(b *testing.B) {
 	x.boot()
 	b.Logf("%d identities made in %v", len(x.names), time.Since(began).Round(time.Second))
 	began = time.Now()
+	all := append(slices.Clone(x.sites), plain)
+	third := x.names[:len(x.names)/3]
+	plain.boot(third, x.room)
+	plain.start(third...)
 	for _, s := range x.sites {
 		s.start()
 	}
-	for _, s := range x.sites {
+	for _, s := range all {
 		for ready := 0; ready < len(x.names)/3; time.Sleep(time.Second) {
 			ready = strings.Count(s.err.String(), "ready ")
 			if time.Since(began) > 20*time.Minute {
@@ -303,6 +308,8 @@ func BenchmarkHostsAtRest(b *testing.B) {
 	}
 	b.ReportMetric(float64(resident)/3/1024, "MB-a-host")
 	b.ReportMetric(float64(own)/3/1024, "own-MB-a-host")
+	b.ReportMetric(float64(resident/3-memory(b, plain, "VmRSS"))/1024, "MB-by-share")
+	b.ReportMetric(float64(own/3-memory(b, plain, "RssAnon"))/1024, "own-MB-by-share")
 }
 
 // memory reads a line of /proc/PID/status, in KB.
