@@ -40,7 +40,7 @@ var only = map[string]string{
 	"github.com/fsnotify/fsnotify":        "chat",
 	"github.com/go-telegram/bot":          "bridge/telegram",
 	"github.com/blevesearch/snowballstem": "compactor/recall/text",
-	"github.com/minio/minio-go":           "agent/share internal/bucketrules internal/storekeys",
+	"github.com/minio/minio-go":           "agent/share internal/buckets internal/storekeys",
 	"github.com/nats-io/nats.go":          "agent/share internal/storekeys",
 	"github.com/nats-io/nats-server":      "internal/test/sharetest",
 	"golang.org/x/image":                  "internal/picture",

@@ -13,7 +13,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
-	"lethe/internal/bucketrules"
+	"lethe/internal/buckets"
 	"lethe/internal/storekeys"
 )
 
@@ -40,7 +40,7 @@ func openBucket(endpoint, at string, tls bool, region string) (e engine, err err
 	if err != nil {
 		return e, err
 	}
-	meter := bucketrules.NewMeter(transport)
+	meter := buckets.NewMeter(transport)
 	client, err := minio.NewCore(endpoint, &minio.Options{
 		Creds: keys.Credentials, Secure: tls, Region: region, Transport: meter, MaxRetries: 1,
 	})
@@ -109,7 +109,7 @@ func (b bucket) list(ctx context.Context, prefix string) (streams []string, err 
 }
 
 func (b bucket) probe(ctx context.Context) (all []Finding) {
-	lose, keep := bucketrules.Wrong(ctx, b.client.Client, b.name, b.root)
+	lose, keep := buckets.Wrong(ctx, b.client.Client, b.name, b.root)
 	for _, text := range lose {
 		all = append(all, Finding{Trouble, text})
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"lethe/internal/buckets"
 	"lethe/internal/storekeys"
 )
 
@@ -29,7 +30,8 @@ type jetStream struct {
 	calls   string // begins subjects of the API
 	monitor string // the port where servers tell how they are set up
 	made    atomic.Bool
-	cursors sync.Map // by stream, the cursor that was seen last
+	sent    atomic.Int64 // requests
+	cursors sync.Map     // by stream, the cursor that was seen last
 }
 
 type cursor struct {
@@ -62,7 +64,8 @@ func openJetStream(hosts, home string, tls bool, monitor, domain string) (e engi
 		j.calls = "$JS." + domain + ".API.STREAM."
 	}
 	return engine{create: j.create, get: j.get, newest: j.newest, numbers: j.numbers, remove: j.remove, list: j.list,
-		watch: j.watch, settings: j.wrong, probe: j.probe, close: conn.Close}, err
+		watch: j.watch, settings: j.wrong, probe: j.probe, close: conn.Close,
+		asked: func() buckets.Asked { return buckets.Asked{Messages: j.sent.Load()} }}, err
 }
 
 // Slashes part the names of streams, and dots part subjects.
@@ -104,6 +107,7 @@ const (
 func (j *jetStream) send(ctx context.Context, m *nats.Msg) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	j.sent.Add(1)
 	got, err := j.conn.RequestMsgWithContext(ctx, m)
 	if err == nil {
 		err = json.Unmarshal(got.Data, &a)

@@ -55,6 +55,7 @@ func (s *store) prove(ctx context.Context, stream string, n int) error {
 			return ErrUnfit(found.Text)
 		}
 	}
+	s.taken.Store(0) // which was meant
 	s.proven.Store(true)
 	return nil
 }

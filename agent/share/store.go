@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lethe/internal/bucketrules"
+	"lethe/internal/buckets"
 	"lethe/internal/pattern"
 )
 
@@ -31,7 +31,7 @@ type engine struct {
 	settings func(ctx context.Context) ([]Finding, error) // finds wrong ones, with one request; nil if there are none
 	failed   func(error) error                            // explains an error; may be nil
 	probe    func(ctx context.Context) []Finding          // warns of faults that take more requests to find; may be nil
-	asked    func() bucketrules.Asked                     // counts requests; nil for engines of which none is billed
+	asked    func() buckets.Asked                         // counts requests; may be nil
 }
 
 // store checks the arguments of callers, and tries until an answer is known. It alone tries again.
@@ -42,6 +42,7 @@ type store struct {
 	tell     func(error)  // of a call that has no answer yet; may be nil
 	told     atomic.Bool  // since the last answer
 	proven   atomic.Bool  // prove has found no trouble
+	taken    atomic.Int64 // texts whose number another one had
 	watched  sync.Map     // by stream, the number up to which no text is news: it was told, or created behind such
 }
 
@@ -114,10 +115,13 @@ func Tell(opened Store, f func(error)) {
 	}
 }
 
-// Count returns what this process has asked of a store that Open returned, zero where no request is billed.
-func Count(opened Store) (a bucketrules.Asked) {
-	if s, is := opened.(*store); is && s.asked != nil {
-		a = s.asked()
+// Count returns what this process has asked of a store that Open returned.
+func Count(opened Store) (a buckets.Asked) {
+	if s, is := opened.(*store); is {
+		if s.asked != nil {
+			a = s.asked()
+		}
+		a.Conflicts = s.taken.Load()
 	}
 	return a
 }
@@ -150,6 +154,7 @@ func (s *store) put(ctx context.Context, stream string, n int, data []byte) erro
 		}
 		switch {
 		case newest > n, err == nil && !bytes.Equal(there, text): // a pack holds n, or another text has it
+			s.taken.Add(1)
 			return ErrTaken
 		case err == nil:
 			return nil

@@ -169,10 +169,17 @@ func (e *exposition) share(s hosts.Status, found hosts.Checked) {
 		"How long commits of lives took to be durable at the store of all hosts.")
 	e.sample("_sum", s.CommitSum.Seconds())
 	e.sample("_count", s.Commits)
+	e.metric("lethe_share_conflicts_total", "counter", "Texts that another host was faster to store.")
+	e.sample("", s.Asked.Conflicts)
 	e.metric("lethe_share_faults", "gauge", "What was found lost or damaged in the store, and not written again.")
 	e.sample("", len(found.Faults))
 	e.metric("lethe_share_lease_age_seconds", "gauge", "Since this host last said to others that it is there.")
 	e.sample("", age(s.Renewed))
+	e.metric("lethe_share_requests_total", "counter", "Requests to the bucket, or messages to NATS, by kind.")
+	kinds := []string{"put", "get", "list", "delete", "message"}
+	for k, n := range []int64{s.Asked.Puts, s.Asked.Gets, s.Asked.Lists, s.Asked.Deletes, s.Asked.Messages} {
+		e.sample("", n, "kind", kinds[k])
+	}
 	e.metric("lethe_share_rooms_age_seconds", "gauge", "Since the rooms here were last what all hosts have.")
 	e.sample("", age(s.Synced))
 	e.metric("lethe_share_takeovers_total", "counter", "Lives that this host took from silent or drained ones.")

@@ -20,7 +20,7 @@ func newHostsCommand(app *cli.App) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&cost, "cost", false,
-		"print what each daemon has asked of the bucket since it began, and what a month costs at that pace")
+		"print what each daemon has asked of the bucket since it began, and what a month and a million turns cost")
 	cmd.AddCommand(newHostsDrainCommand(app), newHostsKeyCommand(app))
 	return cmd
 }

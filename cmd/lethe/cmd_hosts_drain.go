@@ -16,20 +16,7 @@ func newHostsDrainCommand(app *cli.App) *cobra.Command {
 		Example: `  lethe hosts drain laptop`,
 		Args:    cli.ExactArgs(1),
 		RunE: app.WithHome(func(ctx context.Context, args []string) error {
-			return runHostsDrain(ctx, app, args)
+			return app.Drain(ctx, args[0])
 		}),
 	}
-}
-
-// runHostsDrain asks a host to leave its lives to others.
-func runHostsDrain(ctx context.Context, app *cli.App, args []string) error {
-	shared, err := app.Others()
-	if err != nil {
-		return err
-	}
-	if err := shared.Drain(ctx, args[0]); err != nil {
-		return err
-	}
-	app.Note("asked %s; lethe hosts tells where its lives go on", args[0])
-	return nil
 }

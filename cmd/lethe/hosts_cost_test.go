@@ -17,7 +17,7 @@ import (
 
 	"lethe/agent/budget"
 	"lethe/agent/share/hosts"
-	"lethe/internal/bucketrules"
+	"lethe/internal/buckets"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/sharetest"
 )
@@ -27,7 +27,7 @@ func TestHostsCost(t *testing.T) {
 	gateway, faults := sharetest.Bucket(t), &sharetest.Faults{}
 	sharetest.Keys()
 	var mu sync.Mutex
-	var log, atLease bucketrules.Asked
+	var log, atLease buckets.Asked
 	faults.Before = func(r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -42,6 +42,8 @@ func TestHostsCost(t *testing.T) {
 			log.Lists++
 		case r.Method == http.MethodGet:
 			log.Gets++
+		case r.Method == http.MethodDelete:
+			log.Deletes++
 		}
 	}
 	dir := lethetest.Dir(t)
@@ -61,7 +63,8 @@ func TestHostsCost(t *testing.T) {
 	})
 	type bill struct {
 		hosts.Seen
-		Month budget.USD `json:"usd_month"`
+		Month   budget.USD `json:"usd_month"`
+		Million budget.USD `json:"usd_million_turns"`
 	}
 	told := func() (h bill) {
 		out, err := exec.Command("lethe", "--home", b, "hosts", "--cost", "--json").Output()
@@ -82,14 +85,19 @@ func TestHostsCost(t *testing.T) {
 		t.Errorf("a month costs %v, want %v", got, usd)
 	}
 
+	does(t, a, "ask", "what is 2*3?")
 	does(t, b, "hosts", "drain", now.ID)
 	<-gone
 	now = told()
 	mu.Lock()
 	want := atLease
 	mu.Unlock()
-	want.Since = now.Asked.Since
+	want.Since, want.Turns = now.Asked.Since, 1
 	lethetest.Equal(t, "asked", now.Asked, want)
+	usd = float64(want.Puts+want.Lists)*5 + float64(want.Gets)*0.4
+	if got := now.Million.Dollars(); math.Abs(got-usd) > 0.1 {
+		t.Errorf("a million turns cost %v, want %v", got, usd)
+	}
 	row := fmt.Sprintf(`\(drained\) .* %d +%d +%d +silent`, want.Puts, want.Gets, want.Lists)
 	if out := does(t, b, "hosts", "--cost"); !regexp.MustCompile(row).MatchString(out) {
 		t.Errorf("%s\nhas no row %s", out, row)

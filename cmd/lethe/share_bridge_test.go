@@ -73,7 +73,7 @@ func TestBridgeTakenOver(t *testing.T) {
 	<-gone
 	killed := time.Now()
 	second.start()
-	at, gone = bridge(second)
+	_, gone = bridge(second)
 	answers(3, second, killed, 45*time.Second)
 
 	third.start()

@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"lethe/agent/home"
@@ -71,29 +69,9 @@ func (s *Cluster) known() ([]string, error) {
 	return slices.Sorted(maps.Keys(ids)), nil
 }
 
-// Drain asks a host, by its name or number, to leave its lives to others.
-func (s *Cluster) Drain(ctx context.Context, who string) error {
-	all, err := s.Hosts(ctx)
-	if err != nil {
-		return err
-	}
-	var names, ids []string
-	for _, h := range all {
-		if h.ID == who {
-			ids = []string{who}
-			break
-		}
-		if names = append(names, h.Label); h.Label == who {
-			ids = append(ids, h.ID)
-		}
-	}
-	switch len(ids) {
-	case 0:
-		return fmt.Errorf("drain %s: %w; the hosts are: %s", who, home.ErrNotFound, strings.Join(names, ", "))
-	case 1:
-		return s.ask(ctx, asked{Drain: ids[0]})
-	}
-	return fmt.Errorf("drain %s: several hosts have that name: give the number of one: %s", who, strings.Join(ids, ", "))
+// Drain asks a host, by its number, to leave its lives to others.
+func (s *Cluster) Drain(ctx context.Context, host string) error {
+	return s.ask(ctx, asked{Drain: host})
 }
 
 // drained returns ErrDrained if somebody has asked this host to leave since this process looked first.

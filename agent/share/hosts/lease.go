@@ -12,7 +12,7 @@ import (
 
 	"lethe/agent/share"
 	"lethe/agent/share/streams"
-	"lethe/internal/bucketrules"
+	"lethe/internal/buckets"
 	"lethe/internal/durable"
 )
 
@@ -42,7 +42,7 @@ type lease struct {
 	Every time.Duration `json:"every_ns"`       // when it says so again
 	Left  bool          `json:"left,omitempty"` // it was drained: hosts that stand by take its lives
 
-	Asked bucketrules.Asked `json:"asked,omitzero"` // by the process that serves
+	Asked buckets.Asked `json:"asked,omitzero"` // by the process that serves
 }
 
 // leases has what a host knows of its lease, and of others.
@@ -90,7 +90,7 @@ func (s *Cluster) attend(ctx context.Context) error {
 		if left && !was {
 			return ErrDrained
 		}
-		if was = left; !served && !time.Now().Before(due) {
+		if was = left; !served && time.Now().After(due) {
 			due = time.Now().Add(s.renews(ctx))
 		}
 	}
@@ -145,7 +145,7 @@ func (s *Cluster) say(ctx context.Context, every time.Duration, left bool) error
 	}
 	said := lease{Label: s.Host.Label, At: time.Now().UTC(), Every: every, Left: left}
 	if l.lasts.Load() {
-		said.Asked = share.Count(s.streams.Store)
+		said.Asked = s.counts.asked(s.streams.Store)
 	}
 	text, err := json.Marshal(said)
 	if err != nil {
@@ -279,7 +279,7 @@ func (s *Cluster) silent(ctx context.Context, host string, waits bool) bool {
 		if first < 0 {
 			first = g.N
 		}
-		isSilent := isOver && err == nil && g.silent()
+		isSilent := (isOver || g.Lease.Left) && err == nil && g.silent()
 		isThere := err != nil || g.N != first
 		if isSilent || isThere && !waits || !pause(ctx, tick(), nil) {
 			return isSilent
@@ -316,7 +316,7 @@ type Seen struct {
 	Alike bool      `json:"alike,omitempty"` // another one has the same label
 	Lives []Life    `json:"lives"`
 
-	Asked bucketrules.Asked `json:"asked,omitzero"` // as it told At
+	Asked buckets.Asked `json:"asked,omitzero"` // as it told At
 }
 
 // Hosts returns the hosts of the home that were there in the last 30 days, and what each has.

@@ -130,8 +130,7 @@ func (s *Cluster) onTaken(id home.Identity, host streams.Host, custody int) {
 		_ = s.Sync(s.untilEnd()) // that host may have told; if Sync fails, this one tells again
 	}
 	life, _ := s.find(id.Self)
-	isTold := life.Custody == custody && life.Host.ID == host.ID
-	if isTold || life.Custody > custody { // or it was handed over since
+	if life.Custody > custody || life.Custody == custody && life.Host.ID == host.ID { // handed over since, or told
 		return
 	}
 	if host.ID == s.Host.ID && !s.served() {

@@ -77,9 +77,8 @@ func (p *standing) due(self string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	seen, known := p.seen[self]
-	looked := seen == started || seen == n
-	isNew := !known || !looked
-	return isNew && p.run != nil
+	looked := known && (seen == started || seen == n)
+	return !looked && p.run != nil
 }
 
 // rest notes that a life is stopped at lease n of its host, or unknown: it is started again when it is back.

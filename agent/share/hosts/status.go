@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lethe/agent/share"
+	"lethe/internal/buckets"
 	"lethe/internal/durable"
 )
 
@@ -18,6 +19,7 @@ type Status struct {
 	Commits   int64         `json:"commits"`        // segments of lives that were shipped
 	CommitSum time.Duration `json:"commit_sum_ns"`  // what they took
 	Takeovers int64         `json:"takeovers"`
+	Asked     buckets.Asked `json:"asked"`
 }
 
 func statusFile(home string) string { return filepath.Join(home, "share", "status.json") }
@@ -54,10 +56,21 @@ func (counted *counts) change(f func(*Status)) {
 	_ = durable.WriteJSON(durable.Replace, counted.file, counted.status) // a view
 }
 
+// asked returns what this process has asked of a store, with the turns that it shipped.
+func (counted *counts) asked(store share.Store) buckets.Asked {
+	now := share.Count(store)
+	counted.mu.Lock()
+	defer counted.mu.Unlock()
+	now.Turns = counted.status.Asked.Turns
+	counted.status.Asked = now
+	return now
+}
+
 // committed counts a segment; the next change writes it.
-func (counted *counts) committed(took time.Duration) {
+func (counted *counts) committed(took time.Duration, turns int64) {
 	counted.mu.Lock()
 	defer counted.mu.Unlock()
 	counted.status.Commits++
+	counted.status.Asked.Turns += turns
 	counted.status.CommitSum += took
 }

@@ -35,8 +35,8 @@ type Lives struct {
 	Home    home.Home
 	Host    streams.Host
 	Log     *slog.Logger
-	Most    int64                    // bounds a workspace that is stored, in bytes; 0: no workspace is stored
-	Shipped func(took time.Duration) // called for each segment; may be nil
+	Most    int64                                 // bounds a workspace that is stored, in bytes; 0: no workspace is stored
+	Shipped func(took time.Duration, turns int64) // called for each segment; may be nil
 	// Lost is called for each text of a life that the store has lost, and the life goes on before it. If it is nil, a life
 	// that lacks such a text here is not brought up to date.
 	Lost func(id home.Identity, what error)

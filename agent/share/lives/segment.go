@@ -35,6 +35,7 @@ type Segment struct {
 	Lines []byte    `json:"-"` // of LIFE
 	Texts [][]byte  `json:"-"` // files of blobs that the lines name
 	end   life.Mark // behind Lines, where they were cut from the log
+	turns int64     // that end in its lines
 }
 
 // File is one of an identity's own files.

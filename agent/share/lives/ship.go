@@ -236,6 +236,9 @@ func (p *shipment) lines() (sent map[string]bool, err error) {
 		case "resumed", "inbound", "reply":
 			p.now.Stopped = false
 		}
+		if e.Kind == "reply" && e.Get("finish") != "tool_calls" {
+			p.now.turns++
+		}
 		p.now.Lines, p.now.end = append(p.now.Lines, r.Line...), r.At
 	}
 }
@@ -263,7 +266,7 @@ func (c *Tenure) create(ctx context.Context, segment Segment) error {
 	c.at.Opening, c.at.Stopped, c.at.Unsaved = segment.Opening, segment.Stopped, segment.Unsaved
 	c.files.learn(segment.Files)
 	if c.Shipped != nil {
-		c.Shipped(time.Since(began))
+		c.Shipped(time.Since(began), segment.turns)
 	}
 	return nil
 }

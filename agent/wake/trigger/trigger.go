@@ -79,7 +79,8 @@ func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 	}
 	k := map[string]string{}
 	_, err := toml.Decode(string(data), &k)
-	if p, ok := errors.AsType[toml.ParseError](err); ok {
+	var p toml.ParseError
+	if errors.As(err, &p) {
 		return t, fmt.Errorf("line %d: %s", p.Position.Line, p.Message)
 	}
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package bucketrules finds settings of a bucket that do not go together with texts that stay, or are erased, and counts
-// the requests that a bucket bills.
-package bucketrules
+// Package buckets finds settings of a bucket that do not go together with texts that stay, or are erased, and counts
+// the requests to it.
+package buckets
 
 import (
 	"cmp"

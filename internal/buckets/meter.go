@@ -1,4 +1,4 @@
-package bucketrules
+package buckets
 
 import (
 	"net/http"
@@ -6,12 +6,17 @@ import (
 	"time"
 )
 
-// Asked is what was asked of a bucket since a moment.
+// Asked is what was asked of a bucket, or of another store, since a moment.
 type Asked struct {
-	Since time.Time `json:"since"`
-	Puts  int64     `json:"put"`
-	Gets  int64     `json:"get"`
-	Lists int64     `json:"list"`
+	Since   time.Time `json:"since"`
+	Puts    int64     `json:"put"`
+	Gets    int64     `json:"get"`
+	Lists   int64     `json:"list"`
+	Deletes int64     `json:"delete,omitempty"` // which nobody bills
+
+	Messages  int64 `json:"messages,omitempty"`  // that were sent to NATS
+	Conflicts int64 `json:"conflicts,omitempty"` // numbers that another host had taken
+	Turns     int64 `json:"turns,omitempty"`     // of identities, that were stored
 }
 
 // Meter counts requests as they leave: each page of a listing, and each attempt. It is safe for concurrent use.
@@ -49,7 +54,9 @@ func (m *Meter) count(r *http.Request) {
 		m.asked.Puts++
 	case r.URL.Query().Has("list-type"):
 		m.asked.Lists++
-	case r.Method != http.MethodDelete: // which nobody bills
+	case r.Method == http.MethodDelete:
+		m.asked.Deletes++
+	default:
 		m.asked.Gets++
 	}
 }
