@@ -56,6 +56,7 @@ type Keys struct {
 	size int64 // of the file when it was read
 	at   time.Time
 	told string // what is wrong with it
+	kept bool   // share/keys names its keys
 	pairs
 }
 
@@ -90,7 +91,7 @@ func Load(home string, more []string, makes bool) (*Keys, error) {
 	err := keys.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = errNone; makes {
-			err = keys.remember(nil)
+			err = keys.lost(nil)
 		}
 		if makes && err == nil {
 			err = errors.Join(locked(home, func() error { return addKey(home, true) }), keys.read())
@@ -104,7 +105,7 @@ func Load(home string, more []string, makes bool) (*Keys, error) {
 		keys.more = append(keys.more, named{other})
 	}
 	if err == nil {
-		_, err = keys.Seal(nil) // which fails for a post-quantum key beside an older one
+		_, err = keys.encrypt(nil) // which fails for a post-quantum key beside an older one
 	}
 	if err != nil {
 		err = fmt.Errorf("share.to: %w", err)
@@ -141,34 +142,46 @@ func (keys *Keys) read() error {
 		err = errors.Join(errors.New("it lacks a key that it had, which goes back to its end"), err)
 	}
 	if err == nil {
-		err = keys.remember(now.names)
+		err = keys.lost(now.names)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", keys.path, err)
 	}
-	keys.pairs = now.pairs
+	keys.pairs, keys.kept = now.pairs, false
 	return nil
 }
 
-// remember notes on this disk the names of the keys that the file has. The error is ErrLost if it had another one.
-func (keys *Keys) remember(names []string) error {
-	file := filepath.Join(filepath.Dir(keys.path), "share", "keys")
-	text, _, err := durable.ReadRegular(file, 1<<16)
-	had := strings.Fields(string(text))
+// had returns the file that names the keys for which texts are stored, and these.
+func (keys *Keys) had() (file string, names []string) {
+	file = filepath.Join(filepath.Dir(keys.path), "share", "keys")
+	text, _, _ := durable.ReadRegular(file, 1<<16)
+	return file, strings.Fields(string(text))
+}
+
+// lost returns ErrLost if the file had a key that is not among those of the names.
+func (keys *Keys) lost(names []string) error {
+	file, had := keys.had()
 	for _, name := range had {
 		if !slices.Contains(names, name) {
 			const what = "%w: %s, for which newer texts are stored. Nothing is stored until its line is back: copy share.key " +
-				"from another host, or from where you keep it"
-			return fmt.Errorf(what, ErrLost, name)
+				"from another host, or from where you keep it. Only for a store without such texts, remove %s"
+			return fmt.Errorf(what, ErrLost, name, file)
 		}
 	}
-	if len(had) < len(names) {
-		err = durable.WriteFile(file, []byte(strings.Join(names, "\n")+"\n"), 0o600)
+	return nil
+}
+
+// remember notes on this disk the names of the keys: texts are stored for them. A key that has opened and sealed nothing
+// can go, such as one that a host made before it was given that of its home. What cannot be noted is at the next text.
+func (keys *Keys) remember() {
+	keys.mu.Lock()
+	defer keys.mu.Unlock()
+	if keys.kept || keys.path == "" {
+		return
 	}
-	if errors.Is(err, fs.ErrNotExist) { // the home shares nothing yet
-		err = nil
-	}
-	return err
+	file, had := keys.had()
+	keys.kept = len(had) >= len(keys.names) ||
+		durable.WriteFile(file, []byte(strings.Join(keys.names, "\n")+"\n"), 0o600) == nil
 }
 
 // now returns the keys. A file that is away changes nothing.
@@ -267,6 +280,12 @@ func (keys *Keys) Seal(text []byte) ([]byte, error) {
 	if keys == nil {
 		return text, nil
 	}
+	data, err := keys.encrypt(text)
+	keys.remember()
+	return data, err
+}
+
+func (keys *Keys) encrypt(text []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := age.Encrypt(&b, append([]age.Recipient{keys.now().seal}, keys.more...)...)
 	if err == nil {
@@ -301,6 +320,7 @@ func (keys *Keys) Open(data []byte) ([]byte, error) {
 	}
 	var text []byte
 	if err == nil {
+		keys.remember()
 		text, err = io.ReadAll(r)
 	}
 	if err == nil {

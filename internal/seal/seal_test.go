@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"filippo.io/age"
+
 	"lethe/internal/durable"
 	"lethe/internal/seal"
 	"lethe/internal/test/lethetest"
@@ -18,7 +20,10 @@ import (
 func TestLoadKnowsWhatItHad(t *testing.T) {
 	home := lethetest.Dir(t)
 	load := func() error {
-		_, err := seal.Load(home, nil, true)
+		keys, err := seal.Load(home, nil, true)
+		if err == nil {
+			_, err = keys.Seal([]byte("a text"))
+		}
 		return err
 	}
 	lethetest.Must(t, load())
@@ -68,5 +73,31 @@ func TestLoadKnowsWhatItHad(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(alone, "share")); err == nil {
 		t.Error("it seems to share")
+	}
+}
+
+// A host that was started without share.key makes one. It can be given that of its home, since nothing is sealed for its own.
+func TestLoadForgetsWhatNothingIsSealedFor(t *testing.T) {
+	home, other := lethetest.Dir(t), lethetest.Dir(t)
+	lethetest.Must(t, os.MkdirAll(filepath.Join(other, "share"), 0o700))
+	there, err := seal.Load(home, nil, true)
+	lethetest.Must(t, err)
+	text, err := there.Seal([]byte("a text"))
+	lethetest.Must(t, err)
+	recipient, err := age.GenerateX25519Identity()
+	lethetest.Must(t, err)
+	here, err := seal.Load(other, []string{recipient.Recipient().String()}, true)
+	lethetest.Must(t, err)
+	if _, err := here.Open(text); !errors.Is(err, seal.ErrOther) {
+		t.Errorf("%v", err)
+	}
+	lethetest.Write(t, seal.File(other), lethetest.Read(t, seal.File(home)))
+	here, err = seal.Load(other, nil, true)
+	lethetest.Must(t, err)
+	_, err = here.Open(text)
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Remove(seal.File(other))) // what has opened a text is needed
+	if _, err = seal.Load(other, nil, true); !errors.Is(err, seal.ErrLost) {
+		t.Errorf("%v", err)
 	}
 }
