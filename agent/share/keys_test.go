@@ -85,6 +85,9 @@ func TestBucketSettings(t *testing.T) {
 		{map[string]string{"lifecycle": rules(rule("<Filter><And><Prefix>ho</Prefix></And></Filter>", deletes))}, []string{loses}},
 		{map[string]string{"lifecycle": rules(rule("<Prefix>home/lives</Prefix>", deletes))}, []string{loses}},
 		{map[string]string{"lifecycle": rules(rule("<Filter><Prefix>other/</Prefix></Filter>", deletes))}, nil},
+		{map[string]string{"lifecycle": rules(rule("<Filter><Tag><Key>temporary</Key><Value>1</Value></Tag></Filter>", deletes))}, nil},
+		{map[string]string{"lifecycle": rules(rule("<Filter><And><Prefix>home/</Prefix><Tag><Key>a</Key><Value>b</Value></Tag>"+
+			"<Tag><Key>c</Key><Value>d</Value></Tag></And></Filter>", deletes))}, nil},
 		{map[string]string{"lifecycle": strings.Replace(rules(rule(mine, deletes)), "Enabled", "Disabled", 1)}, nil},
 		{map[string]string{"versioning": versions}, []string{keeps}},
 		{map[string]string{"versioning": versions, "lifecycle": rules(rule(mine, old))}, nil},

@@ -19,7 +19,8 @@ func Wrong(ctx context.Context, client *minio.Client, bucket, root string) (lose
 		for _, rule := range set.Rules {
 			prefix := cmp.Or(rule.Prefix, rule.RuleFilter.Prefix, rule.RuleFilter.And.Prefix)
 			isOurs := strings.HasPrefix(prefix, root) || strings.HasPrefix(root, prefix)
-			if rule.Status != minio.Enabled || !isOurs {
+			isTagged := rule.RuleFilter.Tag.Key != "" || len(rule.RuleFilter.And.Tags) > 0 // and no text has a tag
+			if rule.Status != minio.Enabled || !isOurs || isTagged {
 				continue
 			}
 			forgets = forgets || !rule.NoncurrentVersionExpiration.IsDaysNull()
