@@ -93,10 +93,13 @@ func (s *schedule) do(act string) {
 	s.Helper()
 	path := s.own(s.id, "workspace/work/"+s.name+".md")
 	switch act {
-	case "rename":
+	case "rename", "replace":
 		s.name = map[string]string{"move": "other", "other": "move"}[s.name]
 		lethetest.Must(s, os.Rename(path, s.own(s.id, "workspace/work/"+s.name+".md")))
 		s.isSettled = false
+		if act == "replace" { // another plan, whose first step is another one
+			s.write(path, "bounds: 2 steps, 1 USD, 2 workers\n- [ ] 1 say no · worker: yes\n- [ ] 2 say nothing · files: f · worker: yes\n")
+		}
 	case "confirm", "pause", "drop":
 		_, err := work.Obey(s.home.Dir, s.own(s.id, "workspace"), s.fold(s.id), act, s.name)
 		if err != nil && strings.Contains(err.Error(), "changed meanwhile") {
@@ -129,7 +132,7 @@ func anyhow(t *testing.T, seed uint64) {
 	s.say("dev", "ann", "hello")
 	s.next("confirm")
 	s.next("start")
-	acts := []string{"kill", "kill", "start", "start", "confirm", "confirm", "pause", "rename"}
+	acts := []string{"kill", "kill", "start", "start", "confirm", "confirm", "pause", "rename", "replace"}
 	for range 3 + s.rnd.IntN(6) {
 		s.next(acts[s.rnd.IntN(len(acts))])
 	}

@@ -15,7 +15,7 @@ func Mentions(text string, names ...string) bool {
 	parts := func(char rune) bool {
 		return !unicode.In(char, unicode.Letter, unicode.Number, unicode.Mark) && !strings.ContainsRune("-_./@", char)
 	}
-	for word := range strings.FieldsFuncSeq(text, parts) {
+	for _, word := range strings.FieldsFunc(text, parts) {
 		name, at := strings.CutPrefix(strings.Trim(word, "-_./"), "@")
 		if at && slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
 			return true

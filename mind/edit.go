@@ -164,7 +164,7 @@ const MemoryStays = "memory, of which the file did not show all that stands in s
 // lost returns the lines of old that now lacks.
 func lost(old, now string) string {
 	left := map[string]bool{"": true, noMemory: true}
-	for line := range strings.SplitSeq(trimLines(now), "\n") {
+	for _, line := range strings.Split(trimLines(now), "\n") {
 		left[line] = true
 	}
 	gone := slices.DeleteFunc(strings.Split(old, "\n"), func(line string) bool { return left[trimLines(line)] })

@@ -110,7 +110,7 @@ func (c *Client) ollamaWindow(ctx context.Context, model string) (trained, loade
 			trained = int(tokens)
 		}
 	}
-	for line := range strings.Lines(shown.Parameters) {
+	for _, line := range strings.SplitAfter(shown.Parameters, "\n") {
 		if name, value, _ := strings.Cut(strings.TrimSpace(line), " "); name == "num_ctx" {
 			loaded, _ = strconv.Atoi(strings.TrimSpace(value))
 		}

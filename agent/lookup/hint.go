@@ -114,7 +114,7 @@ func Unseen(s *mind.State, hits []recall.Hit) []recall.Hit {
 		for _, l := range messages(h.Passage) {
 			passage += l.Text + "\n"
 		}
-		for line := range strings.Lines(passage) {
+		for _, line := range strings.SplitAfter(passage, "\n") {
 			if _, said, ok := strings.Cut(line, ") "); ok && line[0] == '(' { // behind "(thought)" or the name of a tool
 				line = said
 			}

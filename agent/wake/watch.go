@@ -172,7 +172,7 @@ func changes(was, now string) string {
 // filesIn maps the names in a list to their sizes and times.
 func filesIn(list string) map[string]string {
 	files := map[string]string{}
-	for line := range strings.Lines(list) {
+	for _, line := range strings.SplitAfter(list, "\n") {
 		if words := strings.Split(strings.TrimSpace(line), " "); len(words) > 2 {
 			name := len(words) - 2
 			files[blobs.Gist(strings.Join(words[:name], " "))] = strings.Join(words[name:], " ")

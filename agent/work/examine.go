@@ -68,11 +68,12 @@ func (e *Examiner) Examine(most time.Duration) (why string, broken bool, err err
 			if step.Mark == "x" || step.Mark == "?" {
 				standing = append(standing, step.Digest)
 			}
-			mark, said, err := e.settle(plan, step)
+			wasDone := plan.wasDone(e.State, step)
+			mark, said, err := e.settle(plan, step, wasDone)
 			if err != nil || *e.Stopped {
 				return "", false, err
 			}
-			if mark == " " && slices.Contains(e.State.Passed, step.work()) { // a worker's, who would be paid again
+			if mark == " " && wasDone { // a worker's, who would be paid again
 				mark = "!"
 			}
 			if said != "" {
@@ -150,12 +151,10 @@ func (e *Examiner) compare(plans []Plan) {
 }
 
 // settle returns the mark that a step gets, and why it is not done although it stands so, or "".
-func (e *Examiner) settle(plan Plan, step Step) (mark, why string, err error) {
+func (e *Examiner) settle(plan Plan, step Step, wasDone bool) (mark, why string, err error) {
 	open, asked := e.State.Asked("", step.Digest)
 	passed := slices.Contains(e.State.Passed, step.Digest)
-	if step.files == "" { // a worker's answer has passed, and there is nothing else to look at
-		passed = passed || slices.Contains(e.State.Passed, step.id())
-	}
+	passed = passed || wasDone && step.files == "" // a worker's answer has, and there is nothing else to look at
 	denied := slices.Contains(e.State.Passed, mind.Denied+step.Digest)
 	isClaim := step.Mark == "x" && step.Checked()
 	awaited := step.Mark == "?" && step.Checked()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zeebo/blake3"
 
+	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/mind"
@@ -86,11 +87,11 @@ func (p Plan) reconcile(s *mind.State, seen []string, pass *Pass) (working int, 
 		case isGiven && child.How != mind.WorkDone:
 			mark, ended = "!", append(ended, child)
 			pass.Hold = pass.Hold || child.How == mind.WorkStopped && step.Mark != mark
-		case isGiven && (step.Person+step.Judge != "" || !strings.Contains(child.Step, step.id()[len(p.key()):])):
+		case isGiven && (step.Person+step.Judge != "" || !strings.HasSuffix(child.Step, step.work[len(p.key()):])):
 			mark, ended = "?", append(ended, child)
 		case isGiven: // its check has passed, or the child's answer would not count
 			mark, done = "x", append(done, child)
-		case step.Worker != "" && mark == ">" && slices.Contains(s.Passed, step.work()): // an earlier text of the plan is back
+		case step.Worker != "" && mark == ">" && slices.Contains(s.Passed, step.work): // an earlier text of the plan is back
 			mark = "x"
 		case step.Worker != "" && mark == ">": // nobody knows what became of it
 			mark = "!"
@@ -113,30 +114,54 @@ func (p Plan) reconcile(s *mind.State, seen []string, pass *Pass) (working int, 
 	return working, ended
 }
 
-// given returns the children of the plan by the keys of their steps. A child of a plan that is gone is p's where p has the
-// same step: it got another name.
+// given returns the children of the plan by the keys of their steps.
 func (p Plan) given(s *mind.State) map[string]mind.Child {
 	given := map[string]mind.Child{}
 	for _, child := range s.Children {
-		was, work, _ := strings.Cut(child.Step, "/")
-		step := p.key() + "/" + work
-		isGone := !slices.Contains(p.beside, was) // asked first: the steps are read for such a child alone
-		key, _, _ := strings.Cut(step, " ")
-		if was == p.key() || isGone && slices.ContainsFunc(p.Steps, func(s Step) bool { return s.work() == step }) {
+		if key := p.worksAt(s, child); strings.HasPrefix(key, p.key()+"/") {
 			given[key] = child
 		}
 	}
 	return given
 }
 
-// id names the step with its words.
-func (s Step) id() string {
-	sum := blake3.Sum256([]byte(s.line))
-	return s.Key + " " + hex.EncodeToString(sum[:4]) + " "
+// worksAt returns the key of the one step that is a child's, of whatever plan: the one that it was given for. Where no plan
+// has that now, its plan has another name, and it is the same step of the first one, at best of one that has no other
+// worker and shows one by its mark; where none has that, the step has other words.
+func (p Plan) worksAt(s *mind.State, child mind.Child) string {
+	key, _, _ := strings.Cut(child.Step, " ")
+	was, work, _ := strings.Cut(child.Step, "/")
+	at, best := key, -2
+	for _, plan := range p.beside {
+		if plan.Broken && plan.key() == was { // nobody knows what it has
+			return key
+		}
+		same := plan.key() + "/" + work
+		for _, step := range plan.Steps {
+			rank := strings.Index("x >", step.Mark)
+			switch {
+			case step.work == child.Step:
+				return key
+			case step.work != same:
+				continue
+			case slices.ContainsFunc(s.Children, func(c mind.Child) bool { return c.Step == same }):
+				rank = -1
+			}
+			if rank > best {
+				at, best = step.Key, rank
+			}
+		}
+	}
+	return at
 }
 
-// work is what a child of the step has in mind.Child.Step.
-func (s Step) work() string { return s.id() + strings.Join(namesIn(s.files), " ") }
+// wasDone reports whether a worker has done the step; where it stands so, maybe when the plan had another name.
+func (p Plan) wasDone(s *mind.State, step Step) bool {
+	return slices.ContainsFunc(s.Passed, func(passed string) bool {
+		renamed := step.Mark == "x" && !step.isEnd && strings.HasSuffix(passed, step.work[len(p.key()):])
+		return renamed || passed == step.work
+	})
+}
 
 // give finds the steps that can begin, and the first one that is the identity's own.
 func (p Plan) give(s *mind.State, places int, pass *Pass) (own Step) {
@@ -145,7 +170,7 @@ func (p Plan) give(s *mind.State, places int, pass *Pass) (own Step) {
 		busy = append(busy, strings.Fields(child.Step)...)
 	}
 	for _, step := range p.ready() {
-		files := strings.Fields(step.work())[1:] // the same step of another plan meets it
+		files := strings.Fields(step.work)[1:] // the same step of another plan meets it
 		meets := slices.ContainsFunc(files, func(name string) bool {
 			return slices.ContainsFunc(busy, func(other string) bool { return in(name, other) || in(other, name) })
 		})
@@ -170,35 +195,38 @@ func in(file, other string) bool {
 // Ask is the call that gives a step to a worker.
 func (p Plan) Ask(step Step) mind.Ask {
 	number := step.Number()
-	soul := worksAt + number + p.souls() + p.Goal
+	soul := doesStep + number + ofPlan + p.Name + ": " + p.Goal
 	if step.Person+step.Judge != "" {
 		soul += "\nIt is done when: " + step.Rule
 	}
 	args := map[string]string{
-		"brief": strings.TrimSpace(strings.TrimPrefix(step.What, number)), "soul": soul, "check": step.Check,
+		"brief": step.Brief(), "soul": soul, "check": step.Check,
 		"files": cmp.Or(strings.Join(namesIn(step.files), " "), os.DevNull), "model": strings.TrimPrefix(step.Worker, "yes"),
 	}
 	if p.USD > 0 {
-		args["usd"] = fmt.Sprintf("%.4f", p.Price(1))
+		args["usd"] = fmt.Sprintf("%.6f", p.Price(1))
 	}
 	text, _ := json.Marshal(args) // cannot fail
-	return mind.Ask{Call: p.Signer(), Tool: "SPAWN", Args: string(text), Step: step.work()}
+	return mind.Ask{Call: p.Signer(), Tool: "SPAWN", Args: string(text), Step: step.work}
 }
 
-// worksAt, the number of a step and souls begin the soul of a worker.
-const worksAt = "Your work is step "
+// The soul of a worker begins with these, the number of its step, and the name of its plan.
+const (
+	doesStep = "Your work is step "
+	ofPlan   = " of the plan " + Dir + "/"
+)
 
-func (p Plan) souls() string { return fmt.Sprintf(" of the plan %s/%s: ", Dir, p.Name) }
-
-// Gave returns the number of the step that a child, by its directory, was given; "" where it is none of its workers.
-func (p Plan) Gave(child string) (number string) {
+// Gave returns the Told of the step that a child was given, by its directory and the gist of its brief, and the name that
+// its plan had.
+func Gave(child, brief string) (told, plan string) {
 	soul, _ := os.ReadFile(filepath.Join(child, "SOUL.md"))
-	number, _, isWorker := strings.Cut(strings.TrimPrefix(string(soul), worksAt), p.souls())
-	if !isWorker {
-		return ""
-	}
-	return number
+	number, text, _ := strings.Cut(strings.TrimPrefix(string(soul), doesStep), ofPlan)
+	plan, _, _ = strings.Cut(text, ".md: ")
+	return number + " " + brief, plan + ".md"
 }
+
+// Told is what the files of its worker tell of the step, whatever name its plan has.
+func (s Step) Told() string { return s.Number() + " " + blobs.Gist(s.Brief()) }
 
 // Price is what workers cost at most, in USD.
 func (p Plan) Price(workers int) float64 { return p.USD / float64(max(1, p.Most)) * float64(workers) }
@@ -273,11 +301,11 @@ func (p Plan) Waits(home string, s *mind.State) bool {
 	return !p.Broken && (p.Held || err == nil || p.Unconfirmed(home, s)) // nobody can confirm a broken one
 }
 
-// Begins reports whether a step that was given may begin: its plan is still there, and waits for nobody.
+// Begins reports whether a step that was given may begin: a plan still has it, and waits for nobody.
 func Begins(home, workspace string, s *mind.State, step string) bool {
 	plans, _ := Steps(workspace)
 	return slices.ContainsFunc(plans, func(p Plan) bool {
-		return strings.HasPrefix(step, p.key()+"/") && !p.Broken && !p.Waits(home, s)
+		return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.work == step }) && !p.Waits(home, s)
 	})
 }
 

@@ -256,3 +256,84 @@ func TestConfirmedMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// A worker has one step, whatever names its plan and copies of it have: its result is not taken twice, nor is its work begun
+// again because another plan has the old name.
+func TestOneStepOfAWorker(t *testing.T) {
+	const text = "bounds: 2 steps, 1 USD, 2 workers\n- [ ] 1 say hello · worker: yes\n"
+	const other = "bounds: 2 steps, 1 USD, 2 workers\n- [ ] 1 say more · worker: yes\n"
+	marked := strings.Replace(text, "[ ]", "[>]", 1)
+	given := read(t, at(t, map[string]string{"work/old.md": text}))
+	ask := given.Ask(given.Steps[0])
+	for name, test := range map[string]struct {
+		plans map[string]string
+		want  string // the mark of each plan, as it is and as it gets
+		gives int
+	}{
+		"renamed":                 {map[string]string{"new": text}, "new >", 0},
+		"copies of one that went": {map[string]string{"a": text, "b": text}, "a >", 0},
+		"one shows the worker":    {map[string]string{"a": text, "b": marked}, "", 0},
+		"both show it":            {map[string]string{"a": marked, "b": marked}, "b !", 0},
+		"another has its name":    {map[string]string{"new": text, "old": other}, "new >", 1},
+		"a copy has its name":     {map[string]string{"new": marked, "old": text}, "new !, old >", 0},
+		"one has a worker":        {map[string]string{"a": text, "mine": text}, "a >, mine >", 0},
+		"its words were changed":  {map[string]string{"old": other}, "old >", 0},
+		"beside one unread":       {map[string]string{"new": text, "old": strings.Repeat("x", 300<<10)}, "", 0},
+	} {
+		files := map[string]string{}
+		for plan, text := range test.plans {
+			files["work/"+plan+".md"] = text
+		}
+		dir, s := at(t, files), &mind.State{}
+		s.Children = []mind.Child{{Step: ask.Step, Call: "q1", Room: "task-1", Work: mind.Work{Given: 1}}}
+		if test.plans["mine"] != "" {
+			own := mind.Child{Step: strings.Replace(ask.Step, "old", "mine", 1), Call: "q0", Room: "task-0", Work: mind.Work{Given: 1}}
+			s.Children = append(s.Children, own)
+		}
+		plans, _ := work.Steps(dir)
+		var marks []string
+		gives := 0
+		for _, plan := range plans {
+			pass := plan.Pass(s, 8, time.Time{})
+			gives += len(pass.Give)
+			if mark := pass.Marks[0]; mark != "" {
+				marks = append(marks, strings.TrimSuffix(plan.Name, ".md")+" "+mark)
+			}
+		}
+		lethetest.Equal(t, name+": marks", strings.Join(marks, ", "), test.want)
+		lethetest.Equal(t, name+": given", gives, test.gives)
+	}
+	confirmed := func(plan string) bool {
+		dir := at(t, map[string]string{"work/old.md": plan})
+		_, err := work.Obey(dir, dir, &mind.State{}, "confirm", "old")
+		lethetest.Must(t, err)
+		return work.Begins(dir, dir, &mind.State{}, ask.Step)
+	}
+	if !confirmed(text) || confirmed(other) {
+		t.Error("a step begins where its plan has it, and not for another one of its name")
+	}
+}
+
+// What a worker has done stays done, and is not paid again, when its plan has another name; what its workers have cost stands
+// with one plan.
+func TestRenamedWhenDone(t *testing.T) {
+	const text = "bounds: 9 steps\n- [x] 1 say hello · check: `grep -q fine` · worker: yes\n"
+	given := read(t, at(t, map[string]string{"work/old.md": text}))
+	s := &mind.State{}
+	ask := given.Ask(given.Steps[0])
+	s.Passed = []string{ask.Step}
+	dir := at(t, map[string]string{"work/new.md": text, "work/newer.md": text})
+	e := &work.Examiner{Home: dir, Workspace: dir, State: s, Log: slog.New(slog.DiscardHandler), Stopped: new(bool)}
+	e.Run = func(string, []string, time.Duration) (string, bool, error) { return "it ended with exit 1", true, nil }
+	e.MayAsk = func(string) bool { return true }
+	why, _, err := e.Examine(time.Minute)
+	lethetest.Must(t, err)
+	lethetest.Equal(t, "why not", why, "")
+	plans, err := work.Steps(dir)
+	lethetest.Must(t, err)
+	lethetest.Equal(t, "its mark", plans[0].Steps[0].Mark, "x")
+	lethetest.Write(t, filepath.Join(dir, "child/SOUL.md"), "Your work is step 1 of the plan work/old.md: a goal\n\nMore")
+	told, plan := work.Gave(filepath.Join(dir, "child"), "say hello")
+	lethetest.Equal(t, "its worker was told", told, plans[0].Steps[0].Told())
+	lethetest.Equal(t, "for plan", plan, "old.md")
+}

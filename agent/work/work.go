@@ -51,7 +51,7 @@ type Plan struct {
 	Broken  bool   // it cannot be read; Goal says why
 	Bounds  string // these three, as people see and confirm them; "" without any
 	text    []byte
-	beside  []string // keys of the plans that are there
+	beside  []Plan // all that are there
 }
 
 // key stands before the steps of a plan in the log, where a space ends it and texts are UTF-8.
@@ -74,6 +74,7 @@ type Step struct {
 	Rule   string // its check as the plan has it
 	Digest string // of all that its check is about: the step without its mark, and its files; 16 hex digits
 	line   string // behind its mark
+	work   string // its key, its words as a hash, and its files: what a worker of it has in mind.Child.Step
 	after  string // numbers of the steps before it
 	files  string // their names
 	at     int    // where its mark is in the text; the end of a plan has that of the last step
@@ -92,16 +93,12 @@ func (s Step) String() string {
 func (s Step) Checked() bool { return s.Check+s.Person+s.Judge != "" }
 
 // Read returns the plans of a workspace by name, and an error for those that are Broken. No link leads out of the workspace.
-func Read(workspace string) (plans []Plan, err error) { return readAll(workspace, digest) }
+func Read(workspace string) (plans []Plan, err error) { return readAll(workspace, true) }
 
 // Steps is Read without the digests: it reads no file that a step names.
-func Steps(workspace string) (plans []Plan, err error) {
-	return readAll(workspace, func(*os.Root, string, string) string { return "" })
-}
+func Steps(workspace string) (plans []Plan, err error) { return readAll(workspace, false) }
 
-type digester func(root *os.Root, about, files string) string
-
-func readAll(workspace string, digest digester) (plans []Plan, err error) {
+func readAll(workspace string, digests bool) (plans []Plan, err error) {
 	// Most workspaces have no plans, and each turn looks several times.
 	if _, err := os.Lstat(filepath.Join(workspace, Dir)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -115,51 +112,59 @@ func readAll(workspace string, digest digester) (plans []Plan, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
-	var beside []string
-	for _, file := range files {
-		if strings.HasSuffix(file.Name(), ".md") {
-			plans = append(plans, Plan{Name: file.Name()})
-			beside = append(beside, plans[len(plans)-1].key())
-		}
+	var from *os.Root // of the files that steps name
+	if digests {
+		from = root
 	}
-	plans = plans[:min(len(plans), mostPlans+1)]
-	for n := range plans {
-		plan, name := &plans[n], plans[n].Name
-		problem := fmt.Errorf("%s has more than %d plans: move those that are done", Dir, mostPlans)
-		if n < mostPlans {
-			*plan, problem = read(root, name, digest)
+	for _, file := range files {
+		name := file.Name()
+		if !strings.HasSuffix(name, ".md") {
+			continue
+		}
+		var text bytes.Buffer
+		plan, problem := Plan{}, fmt.Errorf("%s has more than %d plans: move those that are done", Dir, mostPlans)
+		if len(plans) < mostPlans {
+			problem = load(root, path.Join(Dir, name), mostText, &text)
+		}
+		if problem == nil {
+			plan, problem = parse(name, text.Bytes(), from)
 		}
 		if problem != nil {
-			*plan = Plan{Name: name, Goal: "cannot be read: " + problem.Error(), Broken: true}
-			err = errors.Join(err, fmt.Errorf("read plan %s: %w", name, problem))
+			plan = Plan{Name: name, Goal: "cannot be read: " + problem.Error(), Broken: true}
+			if len(plans) <= mostPlans {
+				err = errors.Join(err, fmt.Errorf("read plan %s: %w", name, problem))
+			}
 		}
-		plan.beside = beside
+		plans = append(plans, plan)
 	}
-	return plans, err
+	for n := range plans {
+		plans[n].beside = plans
+	}
+	return plans[:min(len(plans), mostPlans+1)], err
 }
 
-func read(root *os.Root, name string, digest digester) (Plan, error) {
-	var text bytes.Buffer
-	if err := load(root, path.Join(Dir, name), mostText, &text); err != nil {
-		return Plan{}, err
-	}
-	plan := Plan{Name: name, text: text.Bytes()}
+// parse reads the text of a plan, and below a root the files that it names.
+func parse(name string, text []byte, root *os.Root) (Plan, error) {
+	plan := Plan{Name: name, text: text}
 	key := plan.key()
-	end, files, about, allDone, at := "", "", name, true, 0
+	end, files, all, allDone, at := "", "", name, true, 0
 	keys := map[string]bool{}
-	for whole := range strings.Lines(text.String()) {
+	for _, whole := range strings.SplitAfter(string(text), "\n") {
 		line := strings.TrimRight(whole, "\r\n")
-		if goal, is := strings.CutPrefix(line, "# Goal:"); is {
-			plan.Goal = strings.TrimSpace(goal)
-		} else if check, is := strings.CutPrefix(line, "done when:"); is {
-			end = check
-		} else if every, is := strings.CutPrefix(line, "every:"); is {
-			plan.Every, _ = time.ParseDuration(strings.TrimSpace(every)) // what is no time drives nothing
-		} else if strings.HasPrefix(line, "bounds:") {
+		about := line[:strings.IndexByte(line, ':')+1]
+		value := line[len(about):]
+		switch {
+		case about == "# Goal:":
+			plan.Goal = strings.TrimSpace(value)
+		case about == "done when:":
+			end = value
+		case about == "every:":
+			plan.Every, _ = time.ParseDuration(strings.TrimSpace(value)) // what is no time drives nothing
+		case about == "bounds:":
 			plan.bound(line)
-		} else if whole == held {
+		case whole == held:
 			plan.Held = true
-		} else if isStep(line) {
+		case isStep(line):
 			step := stepOf(line[len("- [x] "):])
 			step.Mark, step.at, step.line = line[3:4], at+3, line[len("- [x] "):]
 			step.Key = key + "/" + strings.ToValidUTF8(step.Number(), "?")
@@ -167,11 +172,13 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 				step.Key += "'"
 			}
 			keys[step.Key] = true
+			words := blake3.Sum256([]byte(step.line))
+			step.work = fmt.Sprintf("%s %x %s", step.Key, words[:4], strings.Join(namesIn(step.files), " "))
 			step.Digest = digest(root, name+line[4:], step.files)
 			plan.Steps = append(plan.Steps, step)
 			allDone = allDone && step.Mark == "x"
 			files += " " + step.files
-			about += line[4:]
+			all += line[4:]
 		}
 		at += len(whole)
 	}
@@ -182,7 +189,7 @@ func read(root *os.Root, name string, digest digester) (Plan, error) {
 		last := Step{Mark: " ", What: "done when", files: files, at: plan.Steps[len(plan.Steps)-1].at, isEnd: true, Key: key + "/done"}
 		last.checkedBy(end)
 		if allDone {
-			last.Mark, last.Digest = "x", digest(root, about+plan.Goal+end, files)
+			last.Mark, last.Digest = "x", digest(root, all+plan.Goal+end, files)
 		}
 		plan.Steps = append(plan.Steps, last)
 	}
@@ -222,6 +229,9 @@ func (p Plan) waits(step Step) bool {
 	})
 }
 
+// Brief is what a worker of the step is told.
+func (s Step) Brief() string { return strings.TrimSpace(strings.TrimPrefix(s.What, s.Number())) }
+
 // Number returns the first word of a step.
 func (s Step) Number() string {
 	number, _, _ := strings.Cut(s.What, " ")
@@ -238,14 +248,18 @@ func stepOf(text string) (step Step) {
 	step.What = fields[0]
 	for _, field := range fields[1:] {
 		field = strings.TrimSpace(field)
-		if after, is := strings.CutPrefix(field, "after "); is {
+		about := field[:strings.IndexByte(field, ':')+1]
+		value := field[len(about):]
+		after, isAfter := strings.CutPrefix(field, "after ")
+		switch {
+		case isAfter:
 			step.after = after
-		} else if files, is := strings.CutPrefix(field, "files:"); is {
-			step.files = files
-		} else if worker, is := strings.CutPrefix(field, "worker:"); is {
-			step.Worker = cmp.Or(strings.TrimSpace(worker), "yes")
-		} else if check, is := strings.CutPrefix(field, "check:"); is {
-			step.checkedBy(check)
+		case about == "files:":
+			step.files = value
+		case about == "worker:":
+			step.Worker = cmp.Or(strings.TrimSpace(value), "yes")
+		case about == "check:":
+			step.checkedBy(value)
 		}
 	}
 	return step
@@ -266,8 +280,11 @@ func (s *Step) checkedBy(value string) {
 	}
 }
 
-// digest returns the digest of a text and of files, by their names in a line.
+// digest returns the digest of a text and of files, by their names in a line; "" without a root.
 func digest(root *os.Root, about, files string) string {
+	if root == nil {
+		return ""
+	}
 	hash := blake3.New()
 	_, _ = hash.WriteString(about)
 	for _, file := range namesIn(files) {

@@ -44,7 +44,7 @@ func (o Order) String() string {
 // Ask leaves an order for what the names of sources mean now. Nobody waits for its answer.
 func Ask(id home.Identity, by, names string) error {
 	var order Order
-	for name := range strings.FieldsSeq(names) {
+	for _, name := range strings.Fields(names) {
 		sources, err := adopt.Sources(name)
 		if err != nil {
 			return err

@@ -72,7 +72,7 @@ func (f *find) sure() bool { return 2*f.has >= len(f.asked) }
 // look looks at what was said. Questions state nothing, and what is cut off not enough.
 func (f *find) look(lines ...line) {
 	for _, l := range lines {
-		for s := range strings.SplitSeq(strings.ReplaceAll(l.text, ". ", ".\n"), "\n") {
+		for _, s := range strings.Split(strings.ReplaceAll(l.text, ". ", ".\n"), "\n") {
 			l.text = keepRE().ReplaceAllString(strings.Trim(s, "-* \t"), "")
 			said, n := stemsOf(l.text), 0
 			for _, w := range f.asked {

@@ -92,7 +92,7 @@ var roomLine = pattern.Lazy(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
 
 // linesOf reads an entry. What is indented continues the line above it.
 func linesOf(e *mind.Entry) (out []line) {
-	for s := range strings.SplitSeq(strings.ReplaceAll(e.Text, "\u2028", "\n"), "\n") {
+	for _, s := range strings.Split(strings.ReplaceAll(e.Text, "\u2028", "\n"), "\n") {
 		more, indented := strings.CutPrefix(s, "    ")
 		if m := roomLine().FindStringSubmatch(s); m != nil {
 			out = append(out, line{who: m[2], text: m[3], room: e.Room, agent: m[1] == "AGENT"})

@@ -195,7 +195,7 @@ func parseCron(text string) (c cron, err error) {
 
 // parse reads a list of *, a, a-b, each with /step behind * or a-b.
 func (f field) parse(text string) (set uint64, err error) {
-	for part := range strings.SplitSeq(text, ",") {
+	for _, part := range strings.Split(text, ",") {
 		span, by, stepped := strings.Cut(part, "/")
 		lo, hi, step := f.min, f.min+f.size-1, 1
 		if span != "*" {

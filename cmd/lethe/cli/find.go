@@ -136,7 +136,7 @@ func (app *App) HowToHear(room string) string {
 func (app *App) HowToRun(id home.Identity, flags string) string {
 	again := app.Runs.Again()
 	flags += again
-	if again == "" && app.runsOffline(id) {
+	if again == "" && app.RunsOffline(id) {
 		flags += " --offline"
 	}
 	return app.Lethe("run %s", strings.TrimSpace(id.Name+flags))
@@ -158,8 +158,8 @@ func (app *App) NoteWaiting(to home.Home, id home.Identity) {
 	}
 }
 
-// runsOffline reports whether the offline model is all that an identity can run with here.
-func (app *App) runsOffline(id home.Identity) bool {
+// RunsOffline reports whether the offline model is all that an identity can run with here.
+func (app *App) RunsOffline(id home.Identity) bool {
 	if app.Settings.Model.BaseURL != "" {
 		return false
 	}

@@ -18,6 +18,7 @@ const (
 	Newer     = 7
 	Elsewhere = 8
 	Bound     = 9
+	Undone    = 10
 	Interrupt = 130
 )
 

@@ -16,15 +16,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent/budget"
 	"lethe/agent/children"
 	"lethe/agent/home"
+	"lethe/agent/llm"
 	"lethe/agent/work"
-	"lethe/blobs"
 	"lethe/chat"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
 	"lethe/cmd/lethe/exit"
 	"lethe/internal/durable"
+	"lethe/mind"
 )
 
 // each is a list of work: each line of a file is a step of a plan, which stays. Called again, it goes on.
@@ -33,6 +35,7 @@ type each struct {
 	workers int
 	usd     float64
 	panel   []string // models
+	yes     bool
 }
 
 func eachCommand(app *cli.App) *cobra.Command {
@@ -50,6 +53,7 @@ func eachCommand(app *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&e.check, "check", "", "`COMMAND` that has to exit 0 with each answer as its input")
 	cmd.Flags().IntVar(&e.workers, "workers", 4, "`N` lines at once")
 	cmd.Flags().Float64Var(&e.usd, "usd", 0, "most that all may cost (default: what the budget allows)")
+	cmd.Flags().BoolVar(&e.yes, "yes", false, "do not ask whether the price is right")
 	cmd.Flags().StringSliceVar(&e.panel, "panel", nil,
 		"`N` workers, or one of each model A,B,C, do each line, and one more chooses the best (at most 9)")
 	return cmd
@@ -79,15 +83,12 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 		return exit.Usagef("--panel takes a number up to 9, or as many models, A,B,C: say which")
 	}
 	lines, err := linesOf(file)
-	if err != nil {
+	if err != nil || len(lines) == 0 {
 		return err
 	}
-	made, err := e.plan(file, lines, filepath.Join(dir, work.Dir, name+".md"))
-	if err != nil {
-		return err
-	}
-	if made {
-		if _, err := change(app, id, "confirm", name); err != nil {
+	results := filepath.Join(dir, work.Dir, name)
+	if _, err := os.Lstat(results + ".md"); err != nil {
+		if err := e.begin(app, id, file, lines, results); err != nil {
 			return err
 		}
 	}
@@ -107,7 +108,7 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 		if plans[i].Waits(app.Home.Dir, context.State) { // it may be the identity's, with bounds of its own
 			return fmt.Errorf("go on with plan %s: it waits for: lethe work confirm %s, after a look at: lethe work", name, name)
 		}
-		if !made && !isOf(plans[i], lines) {
+		if !isOf(plans[i], lines) {
 			return fmt.Errorf("go on with plan %s: it has other lines than %s: rename that file, or first: lethe work drop %[1]s", name, file)
 		}
 		if now := plans[i].Stands(); now != stood {
@@ -116,7 +117,7 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 		}
 		pass := plans[i].Pass(context.State, children.MaxAlive, time.Now())
 		if len(pass.Give)+len(pass.Marks)+len(context.State.Working()) == 0 { // what is left waits for what has failed
-			return print(app, id, plans[i], filepath.Join(dir, work.Dir, name))
+			return show(app, id, plans[i], results)
 		}
 		select {
 		case <-ctx.Done():
@@ -128,8 +129,8 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 
 // linesOf returns the lines of a list as a plan can have them.
 func linesOf(list string) (lines []string, err error) {
-	text, err := os.ReadFile(list)
-	for line := range strings.Lines(string(text)) {
+	text, err := durable.ReadWhole(list, 1<<20)
+	for _, line := range strings.SplitAfter(string(text), "\n") {
 		if line = strings.TrimSpace(strings.ReplaceAll(line, "·", "-")); line != "" {
 			lines = append(lines, line)
 		}
@@ -141,46 +142,88 @@ func linesOf(list string) (lines []string, err error) {
 func isOf(plan work.Plan, lines []string) bool {
 	var has []string
 	for _, step := range plan.Steps {
-		if number, line, _ := lineOf(step); !strings.Contains(number, ".") {
+		if number, line := lineOf(step); !strings.Contains(number, ".") {
 			has = append(has, line)
 		}
 	}
 	return slices.Equal(has, lines)
 }
 
-// lineOf returns the line that a step does, and its whole brief. The number of one of a panel has a dot.
-func lineOf(step work.Step) (number, line, brief string) {
-	number, brief, _ = strings.Cut(step.What, " ")
-	line, _, _ = strings.Cut(brief, chooses)
-	return number, line, brief
+// lineOf returns the line that a step does. The number of one of a panel has a dot.
+func lineOf(step work.Step) (number, line string) {
+	line, _, _ = strings.Cut(step.Brief(), chooses)
+	return step.Number(), line
 }
 
-// plan makes the plan of a list, unless it is there.
-func (e each) plan(list string, lines []string, file string) (made bool, err error) {
-	if _, err := os.Lstat(file); err == nil {
-		return false, nil
+// begin makes the plan of a list, once its price is agreed to.
+func (e each) begin(app *cli.App, id home.Identity, list string, lines []string, results string) error {
+	if err := e.agree(app, id, len(lines)); err != nil {
+		return err
 	}
-	dir := filepath.Dir(file)
-	if len(e.panel) > 0 {
-		dir = strings.TrimSuffix(file, ".md") // its results
+	file, dir := results+".md", results
+	if len(e.panel) == 0 {
+		dir = filepath.Dir(file)
 	}
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
-		return false, err
+		return err
 	}
-	steps := ""
+	text := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", console.OneLine(list),
+		len(lines)*(len(e.panel)+1), e.usd, e.workers)
 	for n, line := range lines {
 		number, check := fmt.Sprint(n+1), e.check
 		if len(e.panel) > 0 {
 			members, choice, err := e.members(number, line, dir)
 			if err != nil {
-				return false, err
+				return err
 			}
-			steps, line, check = steps+members, line+choice, fmt.Sprintf(`grep -qx "[1-%d]"`, len(e.panel))
+			text, line, check = text+members, line+choice, fmt.Sprintf(chosen, len(e.panel))
 		}
-		steps += step(number, line, check, "yes")
+		text += step(number, line, check, "yes")
 	}
-	head := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", list, len(lines)*(len(e.panel)+1), e.usd, e.workers)
-	return true, durable.WriteFile(file, []byte(head+steps), 0o600)
+	if err := durable.WriteFile(file, []byte(text), 0o600); err != nil {
+		return err
+	}
+	_, err := change(app, id, "confirm", filepath.Base(file))
+	if err != nil { // it is too large
+		_ = durable.Remove(file)
+	}
+	return err
+}
+
+// agree tells what lines cost, and asks. A model that people name has to have a price, which those that Lethe knows have.
+func (e each) agree(app *cli.App, id home.Identity, lines int) error {
+	now, err := app.Look.Context(id)
+	if err != nil {
+		return err
+	}
+	uses, known, models, about, usd := now.State.Stable.Params, app.Known(), []string{}, "about", 0.0
+	isFree := uses.Endpoint == "offline" || app.RunsOffline(id)
+	for _, named := range append(e.panel, "yes") {
+		named = strings.TrimPrefix(named, "yes")
+		if isFree && llm.ParseName(named).Preset == "" {
+			continue
+		}
+		model := cmp.Or(named, uses.Model, app.Settings.Model.Name, app.Preset()+":")
+		model = known.Settle(model, uses.Model, app.Preset())
+		cost, isPriced := known.Cost(model, llm.Usage{Input: now.System + now.Tools, Output: 500}, time.Now())
+		if !isPriced && named != "" && model != uses.Model {
+			return exit.With(exit.NotFound, fmt.Errorf("ask model %s: nobody knows its price: lethe models lists those that are known,"+
+				" [prices] of config.toml tells others", named))
+		}
+		models, usd = append(models, model), usd+cost*float64(lines)
+		if !isPriced { // nor has the sum a price
+			usd = 0
+		}
+	}
+	if len(models) == 0 {
+		return nil
+	}
+	if e.usd > 0 {
+		about, usd = "at most", e.usd
+	}
+	whom := fmt.Sprintf("%s for %d lines by %d workers", strings.Join(slices.Compact(models), ", "), lines, e.workers)
+	requests := lines * len(models) // or more
+	return app.ConfirmPrice(requests, whom, requests*(now.System+now.Tools), about, budget.Of(usd), e.yes)
 }
 
 func step(number, what, check, worker string) string {
@@ -210,42 +253,57 @@ func (e each) members(n, what, results string) (steps, choice string, err error)
 
 const chooses = " (others have answered that; read "
 
-// print prints what became of each step of a plan, and of a panel what was chosen.
-func print(app *cli.App, id home.Identity, plan work.Plan, results string) error {
+// chosen is the check of a choice.
+const chosen = "case $(cat) in [1-%d]) ;; *) echo it is not one number from 1 to %[1]d alone; false; esac"
+
+// show prints what became of each line, and of a panel what was chosen. Steps that are not done are an error.
+func show(app *cli.App, id home.Identity, plan work.Plan, results string) error {
 	all, err := app.Home.List()
-	said := map[string]chat.Outcome{} // by the number and the gist of the line: the newest
+	if err != nil {
+		return err
+	}
+	said := map[string]chat.Outcome{} // by what their workers were told: the newest
 	times := map[string]time.Time{}
 	for _, one := range all {
 		child, _ := one.Child()
 		if child == nil || child.Of != id.Name {
 			continue
 		}
-		step := plan.Gave(one.Dir) + " " + child.Brief
-		if outcome, at := lastResult(app, child.Room, one.Name); at.After(times[step]) {
+		step, of := work.Gave(one.Dir, child.Brief)
+		if outcome, at := lastResult(app, child.Room, one.Name); of == plan.Name && at.After(times[step]) {
 			said[step], times[step] = outcome, at
 		}
 	}
+	var left []string
 	for _, step := range plan.Steps {
-		number, line, brief := lineOf(step)
+		number, line := lineOf(step)
+		if step.Mark != "x" {
+			left = append(left, number)
+		}
 		if strings.Contains(number, ".") {
 			continue
 		}
-		state := map[string]string{"x": "done", "?": "asked", "!": "failed", " ": "waiting"}[step.Mark]
-		answer := said[number+" "+blobs.Gist(brief)].Text
+		state := []string{"waiting", "done", "asked", "failed"}[strings.Index("x?!", step.Mark)+1]
+		answer := said[step.Told()].Text
 		best, _, err := durable.ReadRegular(filepath.Join(results, number+"."+answer), 1<<20)
 		if err == nil && len(answer) == 1 {
 			answer = strings.TrimSuffix(string(best), "\n")
 		}
 		console.PrintLine(app.Out, result{line, state, answer})
 	}
-	return err
+	if len(left) == 0 {
+		return nil
+	}
+	err = fmt.Errorf("do each line: %d of %d steps of %s are not done: %s", len(left), len(plan.Steps), plan.Name,
+		mind.CutRunes(strings.Join(left, ", "), 100))
+	return exit.Hint(exit.With(exit.Undone, err), "%s shows them", app.Lethe("work"))
 }
 
 // lastResult is the last result that a child has given in its room.
 func lastResult(app *cli.App, room, child string) (last chat.Outcome, at time.Time) {
 	lines, _ := os.ReadFile(app.Home.Room(room)) // a person may have removed it
-	for raw := range bytes.Lines(lines) {
-		line := chat.Parse(bytes.TrimRight(raw, "\n"))
+	for _, raw := range bytes.Split(lines, []byte("\n")) {
+		line := chat.Parse(raw)
 		if outcome, is := chat.ParseOutcome(line.Text); is && line.By(child) {
 			last, at = outcome, line.At
 		}

@@ -86,7 +86,7 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 		return err
 	}
 	read, problem := work.Read(app.Settings.Workspace(id.Dir))
-	states, plans := map[string]string{" ": "open", "?": "asked", ">": "given", "!": "failed"}, []Plan{}
+	plans := []Plan{}
 	stands := behind(id, context.State)
 	for _, p := range read {
 		plan := Plan{Plan: p.Name, Goal: p.Goal, Steps: []Step{}, Bounds: p.Bounds}
@@ -100,13 +100,8 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 			}
 			plan.USD, plan.Say = p.Price(len(pass.Give)), pass.Say
 		}
-		for _, one := range all {
-			if child, _ := one.Child(); child != nil && child.Of == id.Name && p.Gave(one.Dir) != "" {
-				plan.Spent += app.Look.Agent(one).CostUSD
-			}
-		}
 		for _, step := range p.Steps {
-			state := states[step.Mark]
+			state := []string{"open", "asked", "given", "failed"}[max(0, strings.Index(" ?>!", step.Mark))]
 			switch {
 			case step.Mark != "x":
 			case !step.Checked():
@@ -120,6 +115,22 @@ func Show(app *cli.App, id home.Identity, next bool) error {
 			stands = append(stands, strings.ToLower(p.Goal+" "+step.String()))
 		}
 		plans = append(plans, plan)
+	}
+	for _, one := range all {
+		child, _ := one.Child()
+		if child == nil || child.Of != id.Name {
+			continue
+		}
+		told, of := work.Gave(one.Dir, child.Brief)
+		n := slices.IndexFunc(read, func(p work.Plan) bool { return p.Name == of })
+		if n < 0 { // it has another name now
+			n = slices.IndexFunc(read, func(p work.Plan) bool {
+				return slices.ContainsFunc(p.Steps, func(s work.Step) bool { return s.Told() == told })
+			})
+		}
+		if n >= 0 {
+			plans[n].Spent += app.Look.Agent(one).CostUSD
+		}
 	}
 	promises := work.Promises(context.State, stands)
 	shown := map[string]any{"plans": plans, "promises": promises}
@@ -153,6 +164,9 @@ func write(out io.Writer, id home.Identity, plans []Plan, promises []string) {
 		fmt.Fprintf(out, "%s: %s\n", console.OneLine(plan.Plan), console.OneLine(plan.Goal))
 		if plan.Waits {
 			name := console.Quoted(console.OneLine(strings.TrimSuffix(plan.Plan, ".md")))
+			if name[0] == '-' {
+				name = "-- " + name
+			}
 			fmt.Fprintf(out, "  waits for: lethe work confirm %s\n", name)
 			fmt.Fprintf(out, "  bounds: %s\n", plan.Bounds)
 		}
