@@ -118,7 +118,7 @@ func (s *Set) render(
 			return Result{}, fmt.Errorf("read %s: %w", name, err)
 		}
 		whole = shape.Bytes(whole)
-		if strings.HasPrefix(http.DetectContentType(whole), "text/html") {
+		if strings.HasPrefix(http.DetectContentType(bytes.TrimPrefix(whole, []byte("\ufeff"))), "text/html") {
 			page = string(whole)
 		}
 		r = bytes.NewReader(whole)
@@ -222,6 +222,7 @@ func (s *scanner) page(size int64, name string, a readArgs, left int, weigh func
 		return nil, fmt.Errorf("offset %d is beyond the end: the file has %s lines; offset -20 shows the "+
 			"last 20", first, total)
 	}
+	name = strings.ReplaceAll(name, "\n", " ") // what is told here is one line
 	head := fmt.Appendf(nil, "[%s: lines %d-%d of %s, %s", name, first, last, total, sizeText(size))
 	if last-first+1 < s.line {
 		head = append(head, "; hash "+span(first, last, body.String())...)
