@@ -80,7 +80,8 @@ func (s *store) insist(ctx context.Context, what string, try func(context.Contex
 		if err != nil && s.failed != nil {
 			err = s.failed(err)
 		}
-		_, answered := errors.AsType[known](err)
+		var answer known
+		answered := errors.As(err, &answer)
 		if answered || err == nil {
 			s.away.Store(0)
 			s.told.Store(false)

@@ -115,7 +115,8 @@ func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration) 
 	if errors.Is(err, sandbox.ErrStuck) {
 		killed = "it was killed, but " + err.Error()
 	}
-	by, asked := errors.AsType[stopped](why)
+	var by stopped
+	asked := errors.As(why, &by)
 	switch {
 	case errors.Is(why, errNoJob):
 		return fmt.Sprintf("[%s%s: %v]", killed, duration(took), why), false

@@ -238,7 +238,7 @@ func (p place) explain(verb string, err error, root *os.Root) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok { // the names that stand before it are not the model's
 		err = errno
 	}
-	if conflict, ok := errors.AsType[durable.Conflict](err); ok {
+	if conflict := (durable.Conflict{}); errors.As(err, &conflict) {
 		err = conflict
 	}
 	return fmt.Errorf("%s %s: %w", verb, p.shown, err)

@@ -89,7 +89,8 @@ func groups(state *mind.State, parts prompt.Parts) []*group {
 		{Name: "Pins and MEMORY", Class: "notes"}, {Name: "Live, word for word", Class: "live"},
 	}
 	list := mind.Sections(string(state.View()))
-	list = slices.Insert(list[1:len(list)-1], 1, mind.Section{ID: "tools", Title: "tools", Text: state.Stable.Tools})
+	list[0], list[1] = list[1], mind.Section{ID: "tools", Title: "tools", Text: state.Stable.Tools}
+	list = list[:len(list)-1]
 	list = slices.DeleteFunc(list, func(sec mind.Section) bool { return sec.ID == "past" && sec.Text == "" })
 	weight := 0
 	for _, sec := range list {
