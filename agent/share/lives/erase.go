@@ -2,9 +2,12 @@ package lives
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/share/streams"
@@ -144,7 +147,7 @@ func (c *Tenure) replace(ctx context.Context, hash blobs.Hash) (blobs.Hash, erro
 var copies = []string{
 	"recall.db*", home.ContextFile, "status.json", "summaries.json", "live.*", "*.torn-*", "*.here", "triggers/*", "jobs/*/*",
 	"MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", "hired.toml", "rest.toml", workspaceFile,
-	"LIFE.md", "LIFE.erased", home.PlanFile,
+	"LIFE.md", "LIFE.erased", home.PlanFile, ".tmp-*",
 }
 
 // wipe removes the files of the life here, which are read anew.
@@ -162,6 +165,16 @@ func (c *Tenure) wipe() error {
 			if err := shred(file); err != nil {
 				return err
 			}
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(c.Home.Blobs(), "*", ".tmp-*")) // of processes that died
+	for _, file := range left {
+		fi, err := os.Lstat(file)
+		if err == nil && time.Since(fi.ModTime()) > time.Minute {
+			err = shred(file)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	c.at, c.files.known = position{}, map[string]blobs.Hash{}

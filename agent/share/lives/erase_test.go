@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
@@ -135,6 +136,10 @@ func TestErasedTakenOver(t *testing.T) {
 		lethetest.Must(t, b.take(ada))
 		there := b.Home.Identity(ada.Self, "ada")
 		lethetest.Write(t, filepath.Join(there.Dir, "jobs", "1", "log"), secret)
+		lethetest.Write(t, filepath.Join(there.Dir, ".tmp-1"), secret) // a process died before it had its name
+		died := filepath.Join(b.Home.Blobs(), "abc", ".tmp-2")
+		lethetest.Write(t, died, secret)
+		lethetest.Must(t, os.Chtimes(died, time.Time{}, time.Now().Add(-time.Hour)))
 		lethetest.Must(t, a.take(ada))
 		a.held(ada, func(*journal.Journal) {})
 		c.mirrors(ada)
