@@ -235,9 +235,14 @@ func (s *round) deliver(room string, added *add, again bool) error {
 	}
 }
 
-// sound reports whether the files of a room in chats and in share have the same 4,096 bytes before an offset.
+// sound reports whether the files of a room in chats and in share have the same 4,096 bytes before an offset, and at the
+// first look of a process maxAdded bytes: a power loss may have left a hole further up.
 func (s *round) sound(room string, at int64) bool {
-	from := max(0, at-4096)
+	size := int64(4096)
+	if _, known := s.looks[room]; !known {
+		size = maxAdded
+	}
+	from := max(0, at-size)
 	mine, _, err := tail(Path(s.Dir, room), from, at-from)
 	if err != nil || int64(len(mine)) != at-from {
 		return false

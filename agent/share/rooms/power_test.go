@@ -39,10 +39,16 @@ func TestPowerLoss(t *testing.T) {
 	appended := map[string]int{} // lines of people here, and the operations until they were durable
 	var posts []string
 	for k := range 2 {
-		a.echo(t, "dev", fmt.Sprintf("of a %d\n", k))
+		long := strings.Repeat("x", 5000) // so that what is lost may be far above the end
+		a.echo(t, "dev", fmt.Sprintf("of a %d %s\n", k, long))
 		a.echo(t, "ops", fmt.Sprintf("of a too %d\n", k))
 		a.sync(t)
 		b.sync(t)
+		if k == 0 {
+			a.echo(t, "dev", "of a again "+long+"\n")
+			a.sync(t)
+			b.sync(t)
+		}
 		line := fmt.Sprintf("of b %d\n", k)
 		_, _, err := durable.Append(chat.Path(b.Dir, "dev"), []byte(line), 0o600)
 		lethetest.Must(t, err)
@@ -101,6 +107,22 @@ func TestPowerLoss(t *testing.T) {
 		}
 	}
 	lethetest.Tried(t, states)
+}
+
+// A line that somebody appends behind lines that a power loss took from chats, or an editor, stands there once, also if
+// it is longer than they were, and after another start.
+func TestAppendedBehindLost(t *testing.T) {
+	for _, line := range []string{"it\n", "it is longer than what is lost\n"} {
+		r := newHost(t, memstore.New(), "a")
+		r.echo(t, "dev", "one\ntwo\nthree\n")
+		r.sync(t)
+		lethetest.Write(t, chat.Path(r.Dir, "dev"), "one\n"+line)
+		for range 3 {
+			r = r.again()
+			r.sync(t)
+			r.holds(t, "dev", "one\ntwo\nthree\n"+line)
+		}
+	}
 }
 
 // onDisk returns operations that make a directory as it is.

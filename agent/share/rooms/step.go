@@ -93,7 +93,9 @@ func (s *round) write() error {
 		return err
 	}
 	for room, added := range s.step.Rooms {
-		added.Waits, _, _ = tail(chat.Path(s.Dir, room), added.At+int64(len(added.Mine)), maxAdded)
+		if s.sound(room, added.At) { // else other bytes stand there
+			added.Waits, _, _ = tail(chat.Path(s.Dir, room), added.At+int64(len(added.Mine)), maxAdded)
+		}
 	}
 	err := durable.WriteJSON(func(path string, data []byte, perm fs.FileMode) error {
 		return durable.WriteFileLater(&s.later, path, data, perm)
