@@ -105,7 +105,7 @@ func Load(home string, more []string, makes bool) (*Keys, error) {
 		keys.more = append(keys.more, named{other})
 	}
 	if err == nil {
-		_, err = keys.encrypt(nil) // which fails for a post-quantum key beside an older one
+		_, err = keys.Seal(nil) // which fails for a post-quantum key beside an older one
 	}
 	if err != nil {
 		err = fmt.Errorf("share.to: %w", err)
@@ -171,8 +171,8 @@ func (keys *Keys) lost(names []string) error {
 	return nil
 }
 
-// remember notes on this disk the names of the keys: texts are stored for them. A key that has opened and sealed nothing
-// can go, such as one that a host made before it was given that of its home. What cannot be noted is at the next text.
+// remember notes on this disk the names of the keys once they have opened a text: others are stored for them. Until then a
+// key can go, such as one that a host made before it was given that of its home. What cannot be noted is at the next text.
 func (keys *Keys) remember() {
 	keys.mu.Lock()
 	defer keys.mu.Unlock()
@@ -228,9 +228,15 @@ func Put(home, key string) error {
 
 // New puts a new key before those in the File of a home: it seals from then on.
 func New(home string) error {
-	_, err := Load(home, nil, false) // or the rest of a file that is damaged would count as whole
+	keys, err := Load(home, nil, false) // or the rest of a file that is damaged would count as whole
 	if err == nil {
 		err = locked(home, func() error { return addKey(home, false) })
+	}
+	if err == nil {
+		_, had := keys.had()
+		if keys.now(); len(had) > 0 { // its hosts may seal for the new one, and open nothing
+			keys.remember()
+		}
 	}
 	return err
 }
@@ -280,12 +286,6 @@ func (keys *Keys) Seal(text []byte) ([]byte, error) {
 	if keys == nil {
 		return text, nil
 	}
-	data, err := keys.encrypt(text)
-	keys.remember()
-	return data, err
-}
-
-func (keys *Keys) encrypt(text []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := age.Encrypt(&b, append([]age.Recipient{keys.now().seal}, keys.more...)...)
 	if err == nil {

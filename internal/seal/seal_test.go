@@ -21,8 +21,12 @@ func TestLoadKnowsWhatItHad(t *testing.T) {
 	home := lethetest.Dir(t)
 	load := func() error {
 		keys, err := seal.Load(home, nil, true)
+		if err != nil {
+			return err
+		}
+		text, err := keys.Seal([]byte("a text"))
 		if err == nil {
-			_, err = keys.Seal([]byte("a text"))
+			_, err = keys.Open(text)
 		}
 		return err
 	}
@@ -76,8 +80,8 @@ func TestLoadKnowsWhatItHad(t *testing.T) {
 	}
 }
 
-// A host that was started without share.key makes one. It can be given that of its home, since nothing is sealed for its own.
-func TestLoadForgetsWhatNothingIsSealedFor(t *testing.T) {
+// A host that was started without share.key makes one, and seals a lease for it. It can be given that of its home.
+func TestLoadForgetsWhatOpensNothing(t *testing.T) {
 	home, other := lethetest.Dir(t), lethetest.Dir(t)
 	lethetest.Must(t, os.MkdirAll(filepath.Join(other, "share"), 0o700))
 	there, err := seal.Load(home, nil, true)
@@ -88,6 +92,8 @@ func TestLoadForgetsWhatNothingIsSealedFor(t *testing.T) {
 	lethetest.Must(t, err)
 	here, err := seal.Load(other, []string{recipient.Recipient().String()}, true)
 	lethetest.Must(t, err)
+	_, err = here.Seal([]byte("a lease"))
+	lethetest.Must(t, err)
 	if _, err := here.Open(text); !errors.Is(err, seal.ErrOther) {
 		t.Errorf("%v", err)
 	}
@@ -96,6 +102,11 @@ func TestLoadForgetsWhatNothingIsSealedFor(t *testing.T) {
 	lethetest.Must(t, err)
 	_, err = here.Open(text)
 	lethetest.Must(t, err)
+	lethetest.Must(t, seal.New(other)) // and what was added since then
+	lethetest.Write(t, seal.File(other), lethetest.Read(t, seal.File(home)))
+	if _, err = seal.Load(other, nil, true); !errors.Is(err, seal.ErrLost) {
+		t.Errorf("%v", err)
+	}
 	lethetest.Must(t, os.Remove(seal.File(other))) // what has opened a text is needed
 	if _, err = seal.Load(other, nil, true); !errors.Is(err, seal.ErrLost) {
 		t.Errorf("%v", err)
