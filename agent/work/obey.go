@@ -49,6 +49,7 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 		}
 		if err == nil { // last: until then nothing begins
 			err = durable.Remove(plan.paused(home, s))
+			plan.touch(workspace)
 		}
 	case "pause":
 		if err = plan.Pause(home, s); err == nil {
@@ -63,6 +64,14 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 		return Obey(home, workspace, s, words[0], plan.Name, plan.Gate(s))
 	}
 	return fmt.Sprintf("%s: %s.", plan.Name, words[0]), err
+}
+
+// touch has the daemon look at the plan again: it does not watch what holds a plan from outside.
+func (p Plan) touch(workspace string) {
+	if root, err := os.OpenRoot(workspace); err == nil {
+		_ = root.Chtimes(path.Join(Dir, p.Name), time.Now(), time.Now()) // without that it looks within minutes
+		_ = root.Close()
+	}
 }
 
 // drop holds the plan, then stops its workers, then moves it where none is read. It may be called again. Of a step that
