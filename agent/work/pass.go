@@ -127,7 +127,8 @@ func (p Plan) given(s *mind.State) map[string]mind.Child {
 
 // worksAt returns the key of the one step that is a child's, of whatever plan: the one that it was given for. Where no plan
 // has that now, its plan has another name, and it is the same step of the first one, at best of one that has no other
-// worker and shows one by its mark; where none has that, the step has other words.
+// worker and shows one by its mark; where none has that, the step has other words, and nobody
+// has what was not begun.
 func (p Plan) worksAt(s *mind.State, child mind.Child) string {
 	key, _, _ := strings.Cut(child.Step, " ")
 	was, work, _ := strings.Cut(child.Step, "/")
@@ -151,6 +152,9 @@ func (p Plan) worksAt(s *mind.State, child mind.Child) string {
 				at, best = step.Key, rank
 			}
 		}
+	}
+	if best == -2 && child.Room == "" { // it was never begun
+		return ""
 	}
 	return at
 }

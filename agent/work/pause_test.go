@@ -257,6 +257,30 @@ func TestConfirmedMeanwhile(t *testing.T) {
 	}
 }
 
+// The daemon watches plans, and not what holds them: a plan is touched once nothing holds it, or it would wait for minutes.
+func TestConfirmedIsHeard(t *testing.T) {
+	dir := at(t, map[string]string{"work/p.md": "bounds: 2 steps\n- [ ] 1 say hello · worker: yes\n"})
+	name := filepath.Join(dir, "work/p.md")
+	_, err := work.Obey(dir, dir, &mind.State{}, "pause", "p")
+	lethetest.Must(t, err)
+	isFree := false
+	durable.Fault = func(stage durable.Stage, op, path string) error {
+		if stage == durable.After && op == "remove" && strings.Contains(path, "paused-") {
+			isFree = true
+			return os.Chtimes(name, time.Unix(1, 0), time.Unix(1, 0))
+		}
+		return nil
+	}
+	_, err = work.Obey(dir, dir, &mind.State{}, "confirm", "p")
+	durable.Fault = nil
+	lethetest.Must(t, err)
+	info, err := os.Stat(name)
+	lethetest.Must(t, err)
+	if !isFree || info.ModTime().Equal(time.Unix(1, 0)) {
+		t.Errorf("nothing changed after the hold ended: %t, %v", isFree, info.ModTime())
+	}
+}
+
 // A worker has one step, whatever names its plan and copies of it have: its result is not taken twice, nor is its work begun
 // again because another plan has the old name.
 func TestOneStepOfAWorker(t *testing.T) {
@@ -277,7 +301,9 @@ func TestOneStepOfAWorker(t *testing.T) {
 		"another has its name":    {map[string]string{"new": text, "old": other}, "new >", 1},
 		"a copy has its name":     {map[string]string{"new": marked, "old": text}, "new !, old >", 0},
 		"one has a worker":        {map[string]string{"a": text, "mine": text}, "a >, mine >", 0},
+		"the later has a worker":  {map[string]string{"mine": text, "z": text}, "mine >, z >", 0},
 		"its words were changed":  {map[string]string{"old": other}, "old >", 0},
+		"none began it":           {map[string]string{"old": other}, "", 1},
 		"beside one unread":       {map[string]string{"new": text, "old": strings.Repeat("x", 300<<10)}, "", 0},
 	} {
 		files := map[string]string{}
@@ -286,6 +312,9 @@ func TestOneStepOfAWorker(t *testing.T) {
 		}
 		dir, s := at(t, files), &mind.State{}
 		s.Children = []mind.Child{{Step: ask.Step, Call: "q1", Room: "task-1", Work: mind.Work{Given: 1}}}
+		if name == "none began it" {
+			s.Children[0] = mind.Child{Step: ask.Step, Call: "q1", Work: mind.Work{How: mind.WorkFailed}}
+		}
 		if test.plans["mine"] != "" {
 			own := mind.Child{Step: strings.Replace(ask.Step, "old", "mine", 1), Call: "q0", Room: "task-0", Work: mind.Work{Given: 1}}
 			s.Children = append(s.Children, own)
