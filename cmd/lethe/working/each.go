@@ -21,6 +21,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/llm"
 	"lethe/agent/work"
+	"lethe/bridge/report"
 	"lethe/chat"
 	"lethe/cmd/lethe/cli"
 	"lethe/cmd/lethe/console"
@@ -81,6 +82,9 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 		e.panel = slices.Repeat([]string{"yes"}, n)
 	} else if err == nil || len(e.panel) > 9 || slices.Contains(e.panel, "") {
 		return exit.Usagef("--panel takes a number up to 9, or as many models, A,B,C: say which")
+	}
+	if strings.ContainsAny(e.check, "·\n") { // a plan would have a part of it
+		return exit.Usagef("--check takes a command in one line, without the character ·: put it into a script")
 	}
 	lines, err := linesOf(file)
 	if err != nil || len(lines) == 0 {
@@ -157,10 +161,20 @@ func lineOf(step work.Step) (number, line string) {
 
 // begin makes the plan of a list, once its price is agreed to.
 func (e each) begin(app *cli.App, id home.Identity, list string, lines []string, results string) error {
-	if err := e.agree(app, id, len(lines)); err != nil {
+	now, err := app.Look.Context(id)
+	if err != nil {
 		return err
 	}
 	file, dir := results+".md", results
+	for _, child := range now.State.Children { // what becomes of them would become of these lines
+		if child.Room != "" && strings.HasPrefix(child.Step, filepath.Base(file)+"/") {
+			return fmt.Errorf("begin plan %s: workers of an earlier one of that name still leave: call again soon, or rename %s",
+				filepath.Base(file), list)
+		}
+	}
+	if err := e.agree(app, id, now, len(lines)); err != nil {
+		return err
+	}
 	if len(e.panel) == 0 {
 		dir = filepath.Dir(file)
 	}
@@ -183,19 +197,14 @@ func (e each) begin(app *cli.App, id home.Identity, list string, lines []string,
 	if err := durable.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	_, err := change(app, id, "confirm", filepath.Base(file))
-	if err != nil { // it is too large
+	if _, err = change(app, id, "confirm", filepath.Base(file)); err != nil { // it is too large
 		_ = durable.Remove(file)
 	}
 	return err
 }
 
 // agree tells what lines cost, and asks. A model that people name has to have a price, which those that Lethe knows have.
-func (e each) agree(app *cli.App, id home.Identity, lines int) error {
-	now, err := app.Look.Context(id)
-	if err != nil {
-		return err
-	}
+func (e each) agree(app *cli.App, id home.Identity, now report.Context, lines int) error {
 	uses, known, models, about, usd := now.State.Stable.Params, app.Known(), []string{}, "about", 0.0
 	isFree := uses.Endpoint == "offline" || app.RunsOffline(id)
 	for _, named := range append(e.panel, "yes") {
