@@ -23,6 +23,9 @@ var description []byte
 func Routes(mux *http.ServeMux, b *backend.Backend) {
 	s := server{b}
 	for _, t := range routes() {
+		if t.answers != nil {
+			t.serve = t.inJSON
+		}
 		mux.HandleFunc(t.method+" "+t.path, func(w http.ResponseWriter, r *http.Request) {
 			err := unknown(r)
 			if t.forPeople || guard.Person(r) == "" {

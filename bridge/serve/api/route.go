@@ -26,7 +26,8 @@ type route struct {
 	answer       reflect.Type
 	media        string
 	serve        func(s server, w http.ResponseWriter, r *http.Request) error
-	forPeople    bool // it answers what a person may read
+	answers      func(s server, r *http.Request, read reader) (any, error) // instead of serve: in JSON
+	forPeople    bool                                                      // it answers what a person may read
 }
 
 // shared makes a route serve the tokens of people, too.
@@ -59,24 +60,36 @@ func send[P, B, A any](method, path string, status int, does string, f func(s se
 	if body == reflect.TypeFor[none]() {
 		body = nil
 	}
-	serve := func(s server, w http.ResponseWriter, r *http.Request) (err error) {
-		c := call[P, B]{Request: r}
-		if c.id, err = s.asked(r, path, reflect.ValueOf(&c.params).Elem()); err == nil && body != nil {
-			err = backend.Read(w, r, &c.body)
-		}
-		if err != nil {
-			return err
-		}
-		a, err := f(s, c)
-		if err == nil {
-			backend.WriteJSON(w, status, a)
-		}
-		return err
-	}
 	return route{
 		method: method, path: path, does: does, status: status, params: reflect.TypeFor[P](),
-		body: body, bodyMedia: jsonMedia, answer: reflect.TypeFor[A](), media: jsonMedia, serve: serve,
+		body: body, bodyMedia: jsonMedia, answer: reflect.TypeFor[A](), media: jsonMedia,
+		answers: func(s server, r *http.Request, read reader) (any, error) {
+			c := call[P, B]{Request: r}
+			var err error
+			if c.id, err = read(&c.params, &c.body); err != nil {
+				return nil, err
+			}
+			return f(s, c)
+		},
 	}
+}
+
+// reader reads the parameters and the body of a request, and returns the identity that its path names.
+type reader func(params, body any) (home.Identity, error)
+
+// inJSON is the serve of a route that answers in JSON. It is no part of send, which is compiled for each of its types.
+func (t route) inJSON(s server, w http.ResponseWriter, r *http.Request) error {
+	answer, err := t.answers(s, r, func(params, body any) (home.Identity, error) {
+		id, err := s.asked(r, t.path, reflect.ValueOf(params).Elem())
+		if err == nil && t.body != nil {
+			err = backend.Read(w, r, body)
+		}
+		return id, err
+	})
+	if err == nil {
+		backend.WriteJSON(w, t.status, answer)
+	}
+	return err
 }
 
 // raw makes a route that writes its answer, of this media type, by itself.
