@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"strings"
@@ -55,4 +56,20 @@ func TestKeyTurnsWhileHostsRun(t *testing.T) {
 		kill()
 		until(t, 45*time.Second, func() bool { return b.hasRun("ada") })
 	})
+}
+
+// A host that was started before it had share.key of its home says nothing that others cannot read. With the file it does.
+func TestNoLeaseForAnotherKey(t *testing.T) {
+	a := first(t)
+	a.boot("ada")
+	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b")
+	lethetest.Must(t, b.connect())
+	if err := b.say(t.Context(), time.Minute, false); !errors.Is(err, seal.ErrKey) {
+		t.Errorf("%v", err)
+	}
+	_ = b.join(a).say(t.Context(), time.Minute, false) // which puts its own key back behind
+	lethetest.Must(t, b.say(t.Context(), time.Minute, false))
+	seen, err := a.sighted(t.Context(), b.Host.ID, sighting{})
+	lethetest.Must(t, err)
+	lethetest.Equal(t, "lease", seen.N, 1)
 }

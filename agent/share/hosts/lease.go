@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"lethe/agent/share"
+	"lethe/agent/share/rooms"
 	"lethe/agent/share/streams"
 	"lethe/internal/buckets"
 	"lethe/internal/durable"
+	"lethe/internal/seal"
 )
 
 // Each host creates the next text of a stream of its own to say that it is there. No clock is compared with another
@@ -159,6 +161,11 @@ func (s *Cluster) say(ctx context.Context, every time.Duration, left bool) error
 		n, err = s.streams.Newest(ctx, stream, 0)
 		if err == nil && n > 0 {
 			_, err = s.streams.Get(ctx, stream, n) // or others could not read what this host says
+		}
+		if n == 0 || errors.Is(err, seal.ErrKey) { // it may have said that with a key of its own making
+			if newest, _ := s.streams.Newest(ctx, rooms.Stream, 0); newest > 0 {
+				_, err = s.streams.Get(ctx, rooms.Stream, newest)
+			}
 		}
 		if err != nil && !streams.Unreadable(err) { // what is damaged is behind the next one
 			return err
