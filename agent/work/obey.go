@@ -15,6 +15,9 @@ import (
 	"lethe/mind"
 )
 
+// again has the daemon look at a plan again: it does not watch what holds one from outside, and would look within minutes.
+const again = "again"
+
 // Obey does with a plan what a person wants: confirm, pause or drop. Without words it says how all plans stand. The
 // sentence that it returns is for the person.
 func Obey(home, workspace string, s *mind.State, words ...string) (said string, err error) {
@@ -48,13 +51,20 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 			err = plan.Mark(workspace, nil, false)
 		}
 		if err == nil { // last: until then nothing begins
-			err = durable.Remove(plan.paused(home, s))
-			plan.touch(workspace)
+			for _, step := range plan.Steps { // a worker of it may have been stopped alone
+				if one := (Plan{Name: step.work}); one.isDropped(home, s) {
+					err = errors.Join(err, durable.Remove(one.paused(home, s)))
+				}
+			}
+			err = errors.Join(err, durable.Remove(plan.paused(home, s)))
+			_, _ = Obey(home, workspace, s, again, plan.Name)
 		}
 	case "pause":
 		if err = plan.Pause(home, s); err == nil {
 			err = plan.Mark(workspace, nil, true)
 		}
+	case again:
+		err = plan.Mark(workspace, nil, plan.Held)
 	case "drop":
 		err = plan.drop(home, workspace, s)
 	default:
@@ -66,14 +76,6 @@ func Obey(home, workspace string, s *mind.State, words ...string) (said string, 
 	return fmt.Sprintf("%s: %s.", plan.Name, words[0]), err
 }
 
-// touch has the daemon look at the plan again: it does not watch what holds a plan from outside.
-func (p Plan) touch(workspace string) {
-	if root, err := os.OpenRoot(workspace); err == nil {
-		_ = root.Chtimes(path.Join(Dir, p.Name), time.Now(), time.Now()) // without that it looks within minutes
-		_ = root.Close()
-	}
-}
-
 // drop holds the plan, then stops its workers, then moves it where none is read. It may be called again. Of a step that
 // the daemon gives meanwhile, Begins says no, or Settle stops the worker.
 func (p Plan) drop(home, workspace string, s *mind.State) error {
@@ -83,6 +85,11 @@ func (p Plan) drop(home, workspace string, s *mind.State) error {
 	for _, child := range p.given(s) {
 		was, _, _ := strings.Cut(child.Step, "/")
 		old := Plan{Name: was} // Settle finds the child by it
+		for _, other := range p.beside {
+			if was != p.key() && other.key() == was {
+				old.Name = child.Step // that is another plan now, which goes on
+			}
+		}
 		if err := old.leave(old.paused(home, s), dropped); err != nil {
 			return err
 		}
@@ -124,6 +131,9 @@ func Settle(home, subs string, s *mind.State) {
 			continue
 		}
 		plan := Plan{Name: name}
+		if one := (Plan{Name: child.Step}); one.isDropped(home, s) {
+			plan = one
+		}
 		switch {
 		case !plan.isDropped(home, s):
 		case child.Open():

@@ -279,12 +279,13 @@ func (p Plan) isDropped(home string, s *mind.State) bool {
 	return strings.HasSuffix(string(text), dropped)
 }
 
-// Inherits reports whether workers are on their way out that a plan with the same steps had, which people have dropped:
+// Inherits reports whether workers are on their way out that a plan with the same steps, or p's name, had, which people have dropped:
 // they are not p's, and p goes on without them.
 func (p Plan) Inherits(home string, s *mind.State) bool {
 	for _, child := range p.given(s) {
 		was, _, _ := strings.Cut(child.Step, "/")
-		if was != p.key() && (Plan{Name: was}).isDropped(home, s) {
+		isLeaving := was != p.key() && (Plan{Name: was}).isDropped(home, s)
+		if isLeaving || (Plan{Name: child.Step}).isDropped(home, s) {
 			return true
 		}
 	}

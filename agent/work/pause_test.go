@@ -2,6 +2,7 @@ package work_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -255,6 +256,51 @@ func TestConfirmedMeanwhile(t *testing.T) {
 			t.Errorf("%s: it waits: %t", change, waits)
 		}
 	}
+}
+
+// A plan that is dropped stops its own workers, and holds no other plan that has got its old name, nor stops that one's.
+func TestDropBesideItsOldName(t *testing.T) {
+	const text = "bounds: 2 steps\n- [ ] 1 say hello · worker: yes\n"
+	home := t.TempDir()
+	dir := filepath.Join(home, "workspace")
+	lethetest.Write(t, filepath.Join(dir, "work/old.md"), text)
+	mine := read(t, dir)
+	lethetest.Write(t, filepath.Join(dir, "work/old.md"), strings.Replace(text, "hello", "more", 1))
+	lethetest.Write(t, filepath.Join(dir, "work/new.md"), text)
+	plans, err := work.Steps(dir)
+	lethetest.Must(t, err)
+	s := &mind.State{}
+	s.Children = []mind.Child{
+		{Step: mine.Ask(mine.Steps[0]).Step, Room: "task-1", Work: mind.Work{Given: 1}},
+		{Step: plans[1].Ask(plans[1].Steps[0]).Step, Room: "task-2", Work: mind.Work{Given: 1}},
+	}
+	stops := func() (n [2]int) {
+		for i := range n {
+			said, _ := os.ReadFile(filepath.Join(home, fmt.Sprintf("chats/task-%d.md", i+1)))
+			n[i] = strings.Count(string(said), "/stop")
+		}
+		return n
+	}
+	lethetest.Write(t, filepath.Join(home, "chats/task-2.md"), "[AGENT:ada] say more\n")
+	for _, change := range [][2]string{{"confirm", "old"}, {"drop", "new"}} {
+		_, err := work.Obey(home, dir, s, change[0], change[1])
+		lethetest.Must(t, err)
+	}
+	lethetest.Write(t, filepath.Join(home, "chats/task-1.md"), "[AGENT:ada] say hello\n")
+	for range 2 {
+		work.Settle(home, home, s)
+	}
+	lethetest.Equal(t, "stops", stops(), [2]int{1, 0})
+	old := read(t, dir)
+	if old.Waits(home, s) || old.Inherits(home, s) {
+		t.Error("another plan waits for a worker that is not its own")
+	}
+	s.Children = s.Children[:1]
+	if !old.Inherits(home, s) {
+		t.Error("the worker of another plan counts for this one's step while it leaves")
+	}
+	_, err = work.Obey(home, dir, s, "confirm", "old")
+	lethetest.Must(t, err)
 }
 
 // The daemon watches plans, and not what holds them: a plan is touched once nothing holds it, or it would wait for minutes.

@@ -172,7 +172,7 @@ func (e each) begin(app *cli.App, id home.Identity, list string, lines []string,
 				filepath.Base(file), list)
 		}
 	}
-	if err := e.agree(app, id, now, len(lines)); err != nil {
+	if err := e.agree(app, id, &now, len(lines)); err != nil {
 		return err
 	}
 	if len(e.panel) == 0 {
@@ -204,7 +204,7 @@ func (e each) begin(app *cli.App, id home.Identity, list string, lines []string,
 }
 
 // agree tells what lines cost, and asks. A model that people name has to have a price, which those that Lethe knows have.
-func (e each) agree(app *cli.App, id home.Identity, now report.Context, lines int) error {
+func (e each) agree(app *cli.App, id home.Identity, now *report.Context, lines int) error {
 	uses, known, models, about, usd := now.State.Stable.Params, app.Known(), []string{}, "about", 0.0
 	isFree := uses.Endpoint == "offline" || app.RunsOffline(id)
 	for _, named := range append(e.panel, "yes") {
