@@ -67,7 +67,9 @@ func TestNoLeaseForAnotherKey(t *testing.T) {
 	if err := b.say(t.Context(), time.Minute, false); !errors.Is(err, seal.ErrKey) {
 		t.Errorf("%v", err)
 	}
-	_ = b.join(a).say(t.Context(), time.Minute, false) // which puts its own key back behind
+	later := time.Now().Add(time.Second) // both files were written just now, and are as long
+	lethetest.Must(t, os.Chtimes(seal.File(b.join(a).home.Dir), later, later))
+	_ = b.say(t.Context(), time.Minute, false) // which puts its own key back behind
 	lethetest.Must(t, b.say(t.Context(), time.Minute, false))
 	seen, err := a.sighted(t.Context(), b.Host.ID, sighting{})
 	lethetest.Must(t, err)
