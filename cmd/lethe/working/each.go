@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -86,6 +87,9 @@ func (e each) run(ctx context.Context, app *cli.App, id home.Identity, file stri
 	if strings.ContainsAny(e.check, "·\n") { // a plan would have a part of it
 		return exit.Usagef("--check takes a command in one line, without the character ·: put it into a script")
 	}
+	if isMoney := e.usd >= 0 && e.usd < 1e9; !isMoney || e.workers < 1 {
+		return exit.Usagef("--usd takes dollars, and --workers 1 or more")
+	}
 	lines, err := linesOf(file)
 	if err != nil || len(lines) == 0 {
 		return err
@@ -165,20 +169,24 @@ func (e each) begin(app *cli.App, id home.Identity, list string, lines []string,
 	if err != nil {
 		return err
 	}
-	file, dir := results+".md", results
+	name, dir := filepath.Base(results)+".md", work.Dir
+	if len(e.panel) > 0 {
+		dir = path.Join(dir, filepath.Base(results))
+	}
 	for _, child := range now.State.Children { // what becomes of them would become of these lines
-		if child.Room != "" && strings.HasPrefix(child.Step, filepath.Base(file)+"/") {
-			return fmt.Errorf("begin plan %s: workers of an earlier one of that name still leave: call again soon, or rename %s",
-				filepath.Base(file), list)
+		if child.Room != "" && strings.HasPrefix(child.Step, name+"/") {
+			return fmt.Errorf("begin plan %s: workers of an earlier one of that name still leave: call again soon, or rename %s", name, list)
 		}
 	}
 	if err := e.agree(app, id, &now, len(lines)); err != nil {
 		return err
 	}
-	if len(e.panel) == 0 {
-		dir = filepath.Dir(file)
+	workspace, err := os.OpenRoot(app.Settings.Workspace(id.Dir)) // a link that the identity has made leads nowhere else
+	if err != nil {
+		return err
 	}
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
+	defer workspace.Close()
+	if err := workspace.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("# Goal: each line of %s\nbounds: %d steps, %g USD, %d workers\n\n", console.OneLine(list),
@@ -186,7 +194,7 @@ func (e each) begin(app *cli.App, id home.Identity, list string, lines []string,
 	for n, line := range lines {
 		number, check := fmt.Sprint(n+1), e.check
 		if len(e.panel) > 0 {
-			members, choice, err := e.members(number, line, dir)
+			members, choice, err := e.members(number, line, dir, workspace)
 			if err != nil {
 				return err
 			}
@@ -194,12 +202,23 @@ func (e each) begin(app *cli.App, id home.Identity, list string, lines []string,
 		}
 		text += step(number, line, check, "yes")
 	}
-	if err := durable.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := put(workspace, path.Join(work.Dir, name), text); err != nil {
 		return err
 	}
-	if _, err = change(app, id, "confirm", filepath.Base(file)); err != nil { // it is too large
-		_ = durable.Remove(file)
+	if _, err = change(app, id, "confirm", name); err != nil { // it is too large
+		_ = workspace.Remove(path.Join(work.Dir, name))
 	}
+	return err
+}
+
+// put writes a file of the workspace.
+func put(workspace *os.Root, name, text string) error {
+	dir, err := workspace.OpenRoot(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	_, err = durable.SwapIn(dir, path.Base(name), []byte(text), 0o600, func(fs.FileInfo, string) bool { return true })
 	return err
 }
 
@@ -228,7 +247,7 @@ func (e each) agree(app *cli.App, id home.Identity, now *report.Context, lines i
 		return nil
 	}
 	if e.usd > 0 {
-		about, usd = "at most", e.usd
+		about, usd = "the workers at most", e.usd
 	}
 	whom := fmt.Sprintf("%s for %d lines by %d workers", strings.Join(slices.Compact(models), ", "), lines, e.workers)
 	requests := lines * len(models) // or more
@@ -242,14 +261,14 @@ func step(number, what, check, worker string) string {
 	return fmt.Sprintf("- [ ] %s %s · worker: %s\n", number, what, worker)
 }
 
-// members are the steps of a panel for a line: the check of each keeps its answer in a file of results. choice stands
+// members are the steps of a panel for a line: the check of each keeps its answer in a file of dir. choice stands
 // behind the line in the step that chooses one.
-func (e each) members(n, what, results string) (steps, choice string, err error) {
+func (e each) members(n, what, dir string, workspace *os.Root) (steps, choice string, err error) {
 	var files, after []string
 	for m, model := range e.panel {
 		number := fmt.Sprintf("%s.%d", n, m+1)
-		file := path.Join(work.Dir, filepath.Base(results), number)
-		if err := durable.WriteFile(filepath.Join(results, number), nil, 0o600); err != nil { // BASH makes none
+		file := path.Join(dir, number)
+		if err := put(workspace, file, ""); err != nil { // BASH makes none
 			return "", "", err
 		}
 		keep := fmt.Sprintf(`a=$(cat); [ -z "$a" ] || printf "%%s\n" "$a" >%s; (%s) <%[1]s`, file, cmp.Or(e.check, "grep -q ."))
