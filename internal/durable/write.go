@@ -132,6 +132,9 @@ func fill(dir directory, perm fs.FileMode, with func(*os.File) error) (*os.File,
 	}
 	if err != nil {
 		discard(dir, file)
+		if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == file.Name() {
+			e.Path = dir.Name() // so that one trouble is told in the same words each time
+		}
 		return nil, err
 	}
 	return file, nil

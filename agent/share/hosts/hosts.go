@@ -413,6 +413,8 @@ func (s *Cluster) rounds(ctx context.Context, changed <-chan struct{}, f func(co
 		case <-changed:
 			if trouble == "" {
 				sync = s.rooms.Publish
+			} else { // what f tried to write beside a room may have raised it
+				pause(ctx, wait, nil)
 			}
 		case <-told:
 		case <-time.After(wait):

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -192,6 +193,29 @@ func TestNothingToSayAsksNobody(t *testing.T) {
 		}
 		cancel()
 		lethetest.Must(t, <-served)
+	})
+}
+
+// A round that fails, and raises what calls for the next one by what it tries to write, waits a second all the same.
+func TestTroubleWaits(t *testing.T) {
+	atPace(t, func(t *testing.T) {
+		a, changed, rounds := first(t), make(chan struct{}, 1), 0
+		lethetest.Must(t, a.connect())
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		lethetest.Must(t, a.rounds(ctx, changed, func(context.Context, bring) error {
+			if rounds++; rounds > 100 {
+				cancel()
+			}
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+			return errors.New("the disk is full")
+		}))
+		if rounds < 5 || rounds > 20 { // one a second, and one where the store has something
+			t.Errorf("%d rounds in 10 s", rounds)
+		}
 	})
 }
 
