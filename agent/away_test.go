@@ -253,7 +253,7 @@ func TestStandInsUnderKills(t *testing.T) {
 	w, sky := fallible(t)
 	w.conf.patience = 1
 	id := w.boot("ada", "dev", "ops")
-	random := rand.New(rand.NewPCG(3, uint64(lethetest.Today(10))))
+	random := rand.New(rand.NewPCG(3, uint64(lethetest.Day()%10)))
 	names := []string{"rehearsal-paid", "rehearsal-b", "rehearsal-c"}
 	kinds := []string{"model", "epoch", "inbound", "reply", "call", "result", "posted", "spent", "resumed", "error"}
 	rounds := lethetest.Sample(12, 30, 300)

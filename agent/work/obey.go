@@ -15,7 +15,7 @@ import (
 	"lethe/mind"
 )
 
-// again has the daemon look at a plan again: it does not watch what holds one from outside, and would look within minutes.
+// again writes a plan as it is. That wakes the daemon, which does not watch the files that hold a plan.
 const again = "again"
 
 // Obey does with a plan what a person wants: confirm, pause or drop. Without words it says how all plans stand. The

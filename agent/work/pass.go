@@ -125,10 +125,9 @@ func (p Plan) given(s *mind.State) map[string]mind.Child {
 	return given
 }
 
-// worksAt returns the key of the one step that is a child's, of whatever plan: the one that it was given for. Where no plan
-// has that now, its plan has another name, and it is the same step of the first one, at best of one that has no other
-// worker and shows one by its mark; where none has that, the step has other words, and nobody
-// has what was not begun.
+// worksAt returns the key of the one step, of any plan, that a child works at: the step that it was given. If no plan has
+// that step any more, the plan was renamed, and another plan has the same step: best is one that shows a worker by its
+// mark and has none. If no plan has it, somebody changed its words: the key stays, or is "" for a child that never began.
 func (p Plan) worksAt(s *mind.State, child mind.Child) string {
 	key, _, _ := strings.Cut(child.Step, " ")
 	was, work, _ := strings.Cut(child.Step, "/")
@@ -279,8 +278,8 @@ func (p Plan) isDropped(home string, s *mind.State) bool {
 	return strings.HasSuffix(string(text), dropped)
 }
 
-// Inherits reports whether workers are on their way out that a plan with the same steps, or p's name, had, which people have dropped:
-// they are not p's, and p goes on without them.
+// Inherits reports whether workers of a dropped plan still leave that had the same steps, or p's name: they are not p's,
+// and p goes on without them.
 func (p Plan) Inherits(home string, s *mind.State) bool {
 	for _, child := range p.given(s) {
 		was, _, _ := strings.Cut(child.Step, "/")

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/internal/test/lethetest"
 )
@@ -60,7 +59,7 @@ func TestEraseKilled(t *testing.T) {
 	kills := lethetest.Sample(4, 6, 2*writes)
 	lethetest.Tried(t, kills)
 	for i := range kills {
-		n := 1 + (i*writes/kills+time.Now().YearDay()*7)%writes
+		n := 1 + (i*writes/kills+lethetest.Day()*7)%writes
 		moment, h := fmt.Sprintf("%s:%d", []string{"before", "after"}[i%2], n), home()
 		_, _ = run(h, killAt+"="+moment)
 		_, _ = run(h, killAt+"="+fmt.Sprintf("before:%d", 1+i%7)) // and what ends it is killed, too
@@ -69,7 +68,7 @@ func TestEraseKilled(t *testing.T) {
 			!strings.Contains(said, "unfinished erasure")) {
 			t.Errorf("killed %s, check finishes the erasure, or does not tell of it:\n%s", moment, said)
 		}
-		other := others[(i/2+time.Now().YearDay())%len(others)]
+		other := others[(i/2+lethetest.Day())%len(others)]
 		said, _ := command(h, other)
 		if len(plans) > 0 { // or nothing was decided, and context shows all
 			silent(said)
@@ -133,7 +132,7 @@ func TestEraseKilledWhileHired(t *testing.T) {
 	lethetest.Tried(t, kills)
 	for i := range kills {
 		answers("the key is in vault 7")
-		moment := fmt.Sprintf("%s:%d", []string{"before", "after"}[i%2], 1+(i*writes/kills+time.Now().YearDay()*7)%writes)
+		moment := fmt.Sprintf("%s:%d", []string{"before", "after"}[i%2], 1+(i*writes/kills+lethetest.Day()*7)%writes)
 		if out, err := run([]string{killAt + "=" + moment}, erase...); err == nil {
 			t.Errorf("it was not killed %s:\n%s", moment, out)
 		}
@@ -193,7 +192,7 @@ func TestEraseKilledTakenOver(t *testing.T) {
 	lethetest.Tried(t, kills)
 	for i := range kills {
 		dir, a, b := hosts()
-		moment := fmt.Sprintf("%s:%d", []string{"before", "after"}[i%2], 1+(i*writes/kills+time.Now().YearDay()*7)%writes)
+		moment := fmt.Sprintf("%s:%d", []string{"before", "after"}[i%2], 1+(i*writes/kills+lethetest.Day()*7)%writes)
 		if i == 0 {
 			moment = fmt.Sprint("after:", decided)
 		}

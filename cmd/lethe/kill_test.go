@@ -65,7 +65,7 @@ func TestKillBetweenAnyTwoWrites(t *testing.T) {
 	// From another beginning each day; 13 is no divisor of the writes of a commit.
 	every := lethetest.Sample(53, 23, 1)
 	var some []string
-	for i := time.Now().YearDay() % every; i < len(moments); i += every {
+	for i := lethetest.Day() % every; i < len(moments); i += every {
 		some = append(some, moments[i])
 	}
 	moments = some

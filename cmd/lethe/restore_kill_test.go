@@ -78,7 +78,7 @@ func TestRestoreCutShort(t *testing.T) {
 		}
 		writes := strings.Count(lethetest.Read(t, trace), "\n")
 		every := lethetest.Sample(61, 31, 1)
-		for n := 1 + time.Now().YearDay()%every; n <= writes; n += every {
+		for n := 1 + lethetest.Day()%every; n <= writes; n += every {
 			for _, how := range []string{"before", "after", "fails"} {
 				moment := fmt.Sprintf("%s:%d", how, n)
 				home := filepath.Join(lethetest.Dir(t), "home")

@@ -140,7 +140,7 @@ func TestSaidOnceOverKills(t *testing.T) {
 	try("", trace)
 	writes := strings.Count(lethetest.Read(t, trace), "\n")
 	step := lethetest.Sample(9, 5, 1)
-	for n := 1 + time.Now().YearDay()%step; n <= writes; n += step {
+	for n := 1 + lethetest.Day()%step; n <= writes; n += step {
 		for _, when := range []string{"before", "after"} {
 			lethetest.Tried(t, 1)
 			try(fmt.Sprintf("%s:%d", when, n), "")

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	program "lethe/cmd/lethe"
 	"lethe/cmd/lethe/cli"
@@ -144,7 +143,7 @@ func TestTornAppends(t *testing.T) {
 	others := [][]string{{"check", "--repair"}, {"ask", "ada", "are you there?", "--offline"}, {"fork", "ada"},
 		{"export", "ada", "--copy", "-o", filepath.Join(lethetest.Dir(t), "copy")},
 		{"branch", "ada", "late"}, {"gc", "--yes"}, {"context", "ada", "--compact"}, {"cat", "hash=123456789abc"}}
-	every, tried := lethetest.Sample(101, 101, 1), time.Now().YearDay()
+	every, tried := lethetest.Sample(101, 101, 1), lethetest.Day()
 	for _, c := range []struct {
 		home string
 		args []string

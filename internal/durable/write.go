@@ -133,7 +133,7 @@ func fill(dir directory, perm fs.FileMode, with func(*os.File) error) (*os.File,
 	if err != nil {
 		discard(dir, file)
 		if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == file.Name() {
-			e.Path = dir.Name() // so that one trouble is told in the same words each time
+			e.Path = dir.Name() // each try has another name, and one trouble needs the same words
 		}
 		return nil, err
 	}

@@ -171,8 +171,9 @@ func (keys *Keys) lost(names []string) error {
 	return nil
 }
 
-// remember notes on this disk the names of the keys once they have opened a text: others are stored for them. Until then a
-// key can go, such as one that a host made before it was given that of its home. What cannot be noted is at the next text.
+// remember notes the names of the keys on this disk once they have opened a text, since other texts are stored for them.
+// Until then a key may go: a host may have made one before it was given that of its home. If the disk is full, the next
+// text is noted.
 func (keys *Keys) remember() {
 	keys.mu.Lock()
 	defer keys.mu.Unlock()

@@ -43,7 +43,7 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 		case from != "" && c.at.Host.ID != from:
 			c.onTaken()
 			return c.elsewhere(c.at.Host.Label)
-		case !anew && id.Erasing() != nil: // whose plan names no other place here
+		case !anew && id.Erasing() != nil: // its plan does not know the copies here
 			if anew, err = true, c.wipe(); err != nil {
 				return err
 			}

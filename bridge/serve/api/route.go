@@ -26,8 +26,9 @@ type route struct {
 	answer       reflect.Type
 	media        string
 	serve        func(s server, w http.ResponseWriter, r *http.Request) error
-	answers      func(s server, r *http.Request, read reader) (any, error) // instead of serve: in JSON
-	forPeople    bool                                                      // it answers what a person may read
+	forPeople    bool // it answers what a person may read
+
+	answers func(s server, r *http.Request, read reader) (any, error) // instead of serve: in JSON
 }
 
 // shared makes a route serve the tokens of people, too.
@@ -77,7 +78,7 @@ func send[P, B, A any](method, path string, status int, does string, f func(s se
 // reader reads the parameters and the body of a request, and returns the identity that its path names.
 type reader func(params, body any) (home.Identity, error)
 
-// inJSON is the serve of a route that answers in JSON. It is no part of send, which is compiled for each of its types.
+// inJSON serves a route that answers in JSON. It stands outside of send, which is compiled for each type.
 func (t route) inJSON(s server, w http.ResponseWriter, r *http.Request) error {
 	answer, err := t.answers(s, r, func(params, body any) (home.Identity, error) {
 		id, err := s.asked(r, t.path, reflect.ValueOf(params).Elem())

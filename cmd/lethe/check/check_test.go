@@ -105,7 +105,7 @@ func TestRepairOfEachBlob(t *testing.T) {
 	whole := newWorld(t)
 	all := whole.verify(whole.id("ada"), nil).Reach.Found
 	step := lethetest.Sample(150, 150, 1)
-	for i := time.Now().YearDay() % step; i < len(all); i += step {
+	for i := lethetest.Day() % step; i < len(all); i += step {
 		w := newWorld(t)
 		b := w.get(all[i])
 		w.hurt(b.Hash, i/step%2 == 0)
@@ -152,7 +152,7 @@ func TestLifeGoesOnAfterRepair(t *testing.T) {
 func TestRepairIsCutOff(t *testing.T) {
 	lethetest.Unraced(t)
 	step := lethetest.Sample(100, 100, 1)
-	for n := time.Now().YearDay() % step; ; n += step {
+	for n := lethetest.Day() % step; ; n += step {
 		lethetest.Tried(t, 1)
 		w := newWorld(t)
 		ada := w.id("ada")

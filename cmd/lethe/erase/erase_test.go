@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
@@ -365,7 +364,7 @@ func TestEveryStepFails(t *testing.T) {
 	whole.erased(Request{Text: word})
 	mended()
 	every := lethetest.Sample(97, 41, 1)
-	for n := time.Now().YearDay() % every; n < steps; n += every {
+	for n := lethetest.Day() % every; n < steps; n += every {
 		lethetest.Tried(t, 1)
 		w := newWorld(t)
 		before := files(t, w.home.Dir)
@@ -394,7 +393,7 @@ func TestPowerLossOfAnErasure(t *testing.T) {
 	}
 	w.erased(Request{Text: word})
 	durable.Trace = nil
-	r := rand.New(rand.NewPCG(1, uint64(time.Now().YearDay())))
+	r := rand.New(rand.NewPCG(1, uint64(lethetest.Day())))
 	every := lethetest.Sample(41, 23, 1)
 	for n, op := range ops {
 		if disk.Do(op); n%every != 0 {

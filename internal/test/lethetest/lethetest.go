@@ -100,14 +100,14 @@ func Sample(short, usual, all int) int {
 	return usual
 }
 
-// Today is which of so many parts of a sweep is this day's turn, or the seed that it draws with, so that all are tried in
-// time. LETHE_DAY says the day to go test, which otherwise takes yesterday's result for today's.
-func Today(parts int) int {
+// Day is the day of the year, by which sweeps choose the part that they try, and seeds, so that all are tried in time.
+// LETHE_DAY says it to go test, which otherwise takes yesterday's result for today's.
+func Day() int {
 	day, err := strconv.Atoi(os.Getenv("LETHE_DAY"))
 	if err != nil {
 		day = time.Now().YearDay()
 	}
-	return day % parts
+	return day
 }
 
 // Tried says that a sweep tries so many more states; go run ./cmd/lab vitals adds them up.
